@@ -1,0 +1,36 @@
+"""Scenes: what is drawn, where it stands, and how it is called, as USD on disk."""
+
+from scenes.bundle import Bundle
+from scenes.cameras import Pinhole, camera_path, pinhole
+from scenes.converted import convert_mjcf, libero_scene, mjcf_scene
+from scenes.errors import AssetError, MissingExtraError, SceneError
+from scenes.info import SceneInfo
+from scenes.libero import BundleRequest, libero_bundle, libero_bundles, libero_suites, libero_tasks
+from scenes.sample import SampleLayer
+from scenes.scene import Matrix, Scene, State, Triangles, matrix_array, matrix_value
+
+__all__ = [
+    "AssetError",
+    "Bundle",
+    "BundleRequest",
+    "Matrix",
+    "MissingExtraError",
+    "Pinhole",
+    "SampleLayer",
+    "Scene",
+    "SceneError",
+    "SceneInfo",
+    "State",
+    "Triangles",
+    "camera_path",
+    "convert_mjcf",
+    "libero_bundle",
+    "libero_bundles",
+    "libero_scene",
+    "libero_suites",
+    "libero_tasks",
+    "matrix_array",
+    "matrix_value",
+    "mjcf_scene",
+    "pinhole",
+]

@@ -1,0 +1,210 @@
+"""Sources made into scenes, once, in a cache that many processes may share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+
+import mujoco
+import numpy as np
+from filelock import FileLock
+from numpy.typing import NDArray
+
+from scenes.bundle import Bundle
+from scenes.config import MjcfSource
+from scenes.errors import SceneError
+from scenes.grouping import Grouping, ObjectName
+from scenes.info import SCENE_FORMAT
+from scenes.mjcf import Description, compile_mjcf, convert_model
+from scenes.scene import Scene
+settle = None  # TEMP
+from scenes.states import write_state
+
+CONVERTER = 1
+"""Raised whenever the same source would give another stage; part of the cache key."""
+
+VISUAL_GROUP = 1
+"""robosuite's group of visual geoms."""
+
+
+def convert_mjcf(path: Path, out: Path, *, source: MjcfSource | None = None) -> Scene:
+    """Convert a MuJoCo XML file into a scene folder.
+
+    Args:
+        path: The model.
+        out: Folder to make.
+        source: Grouping, drawn groups and keyframe; None takes the defaults.
+
+    Raises:
+        SceneError: `out` exists, or something cannot be converted; nothing is left behind.
+        AssetError: The model or one of its files is refused.
+    """
+    if out.exists():
+        raise SceneError(f"{out}: already exists; name a folder that does not.")
+    model = compile_mjcf(path)
+    source = source or MjcfSource(path=path)
+    description = Description(
+        scene_id=path.stem,
+        source=f"mjcf/{path.name}",
+        digest=model_digest(model),
+        versions=_versions(),
+        main_camera=_first_camera(model),
+        grouping=_mjcf_grouping(source),
+    )
+    state = source.keyframe or "rest"
+    return convert_model(model, out, description, {state: _keyframe(model, source)})
+
+
+def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
+    """Open the scene of a MuJoCo XML file, converted on first use.
+
+    The cache key is the compiled model, so an edited file or mesh makes a new scene.
+
+    Raises:
+        SceneError: The source is refused.
+    """
+    model = compile_mjcf(source.path)
+    settings = source.model_dump_json(exclude={"path"})
+    folder = _cache_folder(cache, source.path.stem, model_digest(model), settings)
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            convert_mjcf(source.path, folder, source=source)
+    return Scene.open(folder)
+
+
+def libero_scene(
+    bundle: Bundle, states: Iterable[int], mode: str, cache: Path
+) -> tuple[Scene, list[str]]:
+    """Open the scene of a LIBERO bundle, converted on first use, with the states asked for.
+
+    Args:
+        bundle: The task's bundle.
+        states: Indices of initial states.
+        mode: `stored`: as in LIBERO's files; `settled`: after the objects came to rest.
+        cache: Folder of the cache.
+
+    Returns:
+        The scene and the names of its states, in the order asked for.
+
+    Raises:
+        SceneError: The bundle has no such state, or something cannot be converted.
+    """
+    numbers = list(states)
+    for number in numbers:
+        if not 0 <= number < len(bundle.states):
+            raise SceneError(
+                f"{bundle.info.task}: no initial state {number}; there are 0 to "
+                f"{len(bundle.states) - 1}."
+            )
+    names = [f"{mode}_{number:03d}" for number in numbers]
+    folder = _cache_folder(cache, bundle.info.task, bundle.digest, "")
+    with FileLock(f"{folder}.lock"):
+        model: mujoco.MjModel | None = None
+        if not folder.exists():
+            model = bundle.load_model()
+            _convert_bundle(bundle, model, folder, cache)
+        scene = Scene.open(folder)
+        missing = [n for n in zip(numbers, names, strict=True) if n[1] not in scene.state_names]
+        if missing and model is None:
+            model = bundle.load_model()
+        for number, name in missing:
+            assert model is not None
+            write_state(folder, scene.info, model, name, _qpos(bundle, model, number, mode))
+    return Scene.open(folder), names
+
+
+def model_digest(model: mujoco.MjModel) -> str:
+    """BLAKE2b of a compiled model."""
+    buffer = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
+    mujoco.mj_saveModel(model, None, buffer)
+    return blake2b(buffer.tobytes(), digest_size=16).hexdigest()
+
+
+def _convert_bundle(bundle: Bundle, model: mujoco.MjModel, folder: Path, cache: Path) -> None:
+    info = bundle.info
+    owners = {
+        instance.name: ObjectName(instance.name, instance.label, instance.kind)
+        for instance in info.instances
+    }
+    grouping = Grouping(
+        bodies={body: owners[instance] for body, instance in info.bodies.items()},
+        world_geoms={
+            geom: ObjectName(owner.name, owner.label, "arena")
+            for geom, owner in info.world_geoms.items()
+        },
+        drawn_groups=frozenset({VISUAL_GROUP}),
+    )
+    description = Description(
+        scene_id=info.task,
+        source=f"libero/{info.suite}/{info.task}",
+        digest=bundle.digest,
+        versions={**info.versions, **_versions()},
+        language=info.language,
+        language_bddl=info.language_bddl,
+        objects_of_interest=info.objects_of_interest,
+        main_camera="agentview",
+        grouping=grouping,
+        robot_joints=info.robot.joints,
+        gripper_joints=info.robot.gripper_joints,
+        ee_site=info.robot.ee_site,
+        ee_body=info.robot.ee_body,
+    )
+    convert_model(
+        model,
+        folder,
+        description,
+        {"stored_000": _qpos(bundle, model, 0, "stored")},
+        texture_store=cache / "textures",
+        model_file=os.path.relpath(bundle.folder / "model.xml", folder),
+    )
+
+
+def _qpos(bundle: Bundle, model: mujoco.MjModel, number: int, mode: str) -> NDArray[np.float64]:
+    state = bundle.states[number]
+    if mode == "stored":
+        return state[1 : 1 + model.nq]
+    return settle(model, state, bundle.held_qpos(model)).qpos
+
+
+def _mjcf_grouping(source: MjcfSource) -> Grouping:
+    bodies: dict[str, ObjectName] = {}
+    geoms: dict[str, ObjectName] = {}
+    for name, group in source.objects.items():
+        owner = ObjectName(name, group.label)
+        bodies.update(dict.fromkeys(group.bodies, owner))
+        geoms.update(dict.fromkeys(group.geoms, owner))
+    drawn = None if source.drawn_groups is None else frozenset(source.drawn_groups)
+    return Grouping(bodies, geoms, drawn)
+
+
+def _keyframe(model: mujoco.MjModel, source: MjcfSource) -> NDArray[np.float64]:
+    if source.keyframe is None:
+        return np.array(model.qpos0)
+    key = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, source.keyframe)
+    if key < 0:
+        known = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_KEY, k) for k in range(model.nkey)]
+        raise SceneError(
+            f"{source.path}: no keyframe {source.keyframe!r}. "
+            f"Known: {', '.join(filter(None, known)) or 'none'}."
+        )
+    return np.array(model.key_qpos[key])
+
+
+def _first_camera(model: mujoco.MjModel) -> str | None:
+    return mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_CAMERA, 0) if model.ncam else None
+
+
+def _cache_folder(cache: Path, name: str, digest: str, settings: str) -> Path:
+    key: Mapping[str, str] = {**_versions(), "settings": settings, "digest": digest}
+    text = f"{SCENE_FORMAT}/{CONVERTER}/{sorted(key.items())}"
+    short = blake2b(text.encode(), digest_size=8).hexdigest()
+    folder = cache / "scenes" / f"{name[:80]}-{short}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _versions() -> dict[str, str]:
+    return {"mujoco": mujoco.__version__, "usd-core": version("usd-core")}

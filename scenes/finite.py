@@ -1,0 +1,130 @@
+"""Refusal of numbers that are not finite, before anything is converted.
+
+MuJoCo compiles some models with an infinite vertex, scale or pose, and trimesh drops such vertices
+without a word. Mesh files are therefore read raw, and every array of the compiled model is checked.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.errors import AssetError
+
+_STL_HEADER = 84
+_STL_FACET = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
+_MSH_HEADER = 4
+_CHECKED = (
+    "body_pos", "body_quat", "geom_pos", "geom_quat", "geom_size", "geom_rgba", "mesh_vert",
+    "mesh_normal", "mesh_texcoord", "mesh_scale", "mat_rgba", "mat_texrepeat", "mat_emission",
+    "mat_specular", "mat_shininess", "cam_pos", "cam_quat", "cam_fovy", "light_pos", "light_dir",
+    "light_diffuse", "light_ambient", "light_specular", "light_cutoff", "light_exponent", "qpos0",
+)  # fmt: skip
+
+
+def refuse_non_finite_files(spec: mujoco.MjSpec, folder: Path) -> None:
+    """Read every mesh file of a model and refuse a vertex that is not finite.
+
+    Args:
+        spec: The parsed model.
+        folder: Folder of the model file.
+
+    Raises:
+        AssetError: Names file, mesh and vertex.
+    """
+    seen: set[Path] = set()
+    for mesh in spec.meshes:
+        if not mesh.file:
+            continue
+        path = folder / spec.meshdir / mesh.file
+        if path in seen or not path.is_file():
+            continue
+        seen.add(path)
+        vertices = raw_vertices(path)
+        with np.errstate(over="ignore"):
+            bad = np.flatnonzero(~np.isfinite(vertices.astype(np.float32)).all(axis=1))
+        if len(bad):
+            point = ", ".join(f"{v:g}" for v in vertices[bad[0]])
+            raise AssetError(
+                f"{path}: mesh {mesh.name or path.stem!r}: vertex {bad[0]} is not finite as a "
+                f"32-bit number: ({point}). The scene was refused; repair the file."
+            )
+
+
+def refuse_non_finite_model(model: mujoco.MjModel, source: str) -> None:
+    """Refuse a compiled model that holds a number that is not finite.
+
+    Raises:
+        AssetError: Names the element and the value.
+    """
+    for name in _CHECKED:
+        values = np.atleast_1d(getattr(model, name))
+        if np.all(np.isfinite(values)):
+            continue
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        kind = name.partition("_")[0]
+        raise AssetError(
+            f"{source}: {name}[{row}]{_element(model, kind, row)} is not finite: {values[row]}. "
+            "The scene was refused; repair the file."
+        )
+
+
+def raw_vertices(path: Path) -> NDArray[np.float64]:
+    """Vertices of a mesh file exactly as they stand in it, [n, 3].
+
+    Reads OBJ, STL and MuJoCo's legacy `.msh`; what it cannot read is MuJoCo's to judge and gives
+    no vertices.
+    """
+    data = path.read_bytes()
+    match path.suffix.lower():
+        case ".obj":
+            return _obj_vertices(data)
+        case ".stl":
+            return _stl_vertices(data)
+        case ".msh":
+            return _msh_vertices(data)
+        case _:
+            return np.empty((0, 3))
+
+
+def _obj_vertices(data: bytes) -> NDArray[np.float64]:
+    rows = [line.split()[1:4] for line in data.splitlines() if line[:2] in (b"v ", b"v\t")]
+    try:
+        return np.array(rows, dtype=np.float64).reshape(-1, 3)
+    except ValueError:
+        return np.empty((0, 3))
+
+
+def _stl_vertices(data: bytes) -> NDArray[np.float64]:
+    if len(data) < _STL_HEADER:
+        return np.empty((0, 3))
+    count = int.from_bytes(data[80:84], "little")
+    if len(data) < _STL_HEADER + count * _STL_FACET.itemsize:
+        return np.empty((0, 3))
+    facets = np.frombuffer(data, _STL_FACET, count, offset=_STL_HEADER)
+    return facets["vertices"].reshape(-1, 3).astype(np.float64)
+
+
+def _msh_vertices(data: bytes) -> NDArray[np.float64]:
+    if len(data) < _MSH_HEADER * 4:
+        return np.empty((0, 3))
+    count = int.from_bytes(data[:4], "little", signed=True)
+    if count <= 0 or len(data) < _MSH_HEADER * 4 + count * 12:
+        return np.empty((0, 3))
+    vertices = np.frombuffer(data, "<f4", count * 3, offset=_MSH_HEADER * 4)
+    return vertices.reshape(-1, 3).astype(np.float64)
+
+
+def _element(model: mujoco.MjModel, kind: str, row: int) -> str:
+    objects = {
+        "body": mujoco.mjtObj.mjOBJ_BODY,
+        "geom": mujoco.mjtObj.mjOBJ_GEOM,
+        "mat": mujoco.mjtObj.mjOBJ_MATERIAL,
+        "cam": mujoco.mjtObj.mjOBJ_CAMERA,
+        "light": mujoco.mjtObj.mjOBJ_LIGHT,
+    }
+    name = mujoco.mj_id2name(model, objects[kind], row) if kind in objects else None
+    return f" ({name})" if name else ""

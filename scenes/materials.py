@@ -1,0 +1,147 @@
+"""Looks of geoms as `UsdPreviewSurface` materials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from pxr import Gf, Sdf, Usd, UsdShade
+
+from scenes.colors import srgb_decode
+from scenes.names import UniqueNames, provenance
+from scenes.textures import TextureFiles
+
+_DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)
+_DEFAULT_SPECULAR = 0.5
+_DEFAULT_SHININESS = 0.5
+
+
+@dataclass(frozen=True)
+class Look:
+    """What decides how a geom is drawn. Display values, as in MuJoCo."""
+
+    material: int
+    """Index in the model, -1 for none."""
+    texture: int
+    """Index in the model, -1 for none."""
+    rgba: tuple[float, float, float, float]
+    emission: float
+    specular: float
+    shininess: float
+
+
+def geom_look(model: mujoco.MjModel, geom: int) -> Look:
+    """Look of a geom by MuJoCo's precedence.
+
+    The geom's own rgba wins over its material's unless it is the default 0.5 0.5 0.5 1.
+    """
+    material = int(model.geom_matid[geom])
+    rgba = model.geom_rgba[geom]
+    if material < 0:
+        return Look(-1, -1, _floats(rgba), 0.0, _DEFAULT_SPECULAR, _DEFAULT_SHININESS)
+    if np.array_equal(rgba, _DEFAULT_RGBA):
+        rgba = model.mat_rgba[material]
+    textures = model.mat_texid[material]
+    texture = int(textures[mujoco.mjtTextureRole.mjTEXROLE_RGB])
+    if texture < 0:
+        texture = int(textures[mujoco.mjtTextureRole.mjTEXROLE_RGBA])
+    return Look(
+        material,
+        texture,
+        _floats(rgba),
+        float(model.mat_emission[material]),
+        float(model.mat_specular[material]),
+        float(model.mat_shininess[material]),
+    )
+
+
+def roughness_from_shininess(shininess: float) -> float:
+    """Perceptual roughness whose microfacet lobe is as wide as MuJoCo's Blinn-Phong lobe.
+
+    The exponent is 128 times the shininess; alpha = sqrt(2 / (n + 2)) (Walter et al. 2007).
+    """
+    alpha = np.sqrt(2.0 / (128.0 * shininess + 2.0))
+    return float(np.sqrt(alpha))
+
+
+class Materials:
+    """Writes each distinct look once, under `/World/materials`."""
+
+    def __init__(
+        self, stage: Usd.Stage, model: mujoco.MjModel, textures: TextureFiles, folder: str
+    ) -> None:
+        self._stage = stage
+        self._model = model
+        self._textures = textures
+        self._folder = folder
+        self._names = UniqueNames()
+        self._made: dict[Look, UsdShade.Material] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of materials written."""
+        return len(self._made)
+
+    def of(self, look: Look) -> UsdShade.Material:
+        """Material of a look."""
+        if look not in self._made:
+            self._made[look] = self._write(look)
+        return self._made[look]
+
+    def _write(self, look: Look) -> UsdShade.Material:
+        name = (
+            mujoco.mj_id2name(self._model, mujoco.mjtObj.mjOBJ_MATERIAL, look.material)
+            if look.material >= 0
+            else "rgba"
+        )
+        path = f"/World/materials/{self._names.identifier(name, 'material', self.count)}"
+        material = UsdShade.Material.Define(self._stage, path)
+        provenance(material.GetPrim(), "material", name, look.material)
+        surface = UsdShade.Shader.Define(self._stage, f"{path}/surface")
+        surface.CreateIdAttr("UsdPreviewSurface")
+        color = Gf.Vec3f(*(float(c) for c in srgb_decode(look.rgba[:3])))
+        diffuse = surface.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f)
+        diffuse.Set(color)
+        surface.CreateInput("opacity", Sdf.ValueTypeNames.Float).Set(look.rgba[3])
+        surface.CreateInput("metallic", Sdf.ValueTypeNames.Float).Set(0.0)
+        surface.CreateInput("roughness", Sdf.ValueTypeNames.Float).Set(
+            roughness_from_shininess(look.shininess)
+        )
+        surface.CreateInput("useSpecularWorkflow", Sdf.ValueTypeNames.Int).Set(1)
+        surface.CreateInput("specularColor", Sdf.ValueTypeNames.Color3f).Set(
+            Gf.Vec3f(0.04 * look.specular)
+        )
+        surface.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f).Set(
+            color * look.emission
+        )
+        material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
+        if look.texture >= 0:
+            texture = self._texture(path, look, color)
+            diffuse.ConnectToSource(texture.ConnectableAPI(), "rgb")
+        return material
+
+    def _texture(self, path: str, look: Look, color: Gf.Vec3f) -> UsdShade.Shader:
+        file = self._textures.file(self._model, look.texture)
+        reader = UsdShade.Shader.Define(self._stage, f"{path}/st")
+        reader.CreateIdAttr("UsdPrimvarReader_float2")
+        reader.CreateInput("varname", Sdf.ValueTypeNames.String).Set("st")
+        reader.CreateOutput("result", Sdf.ValueTypeNames.Float2)
+        texture = UsdShade.Shader.Define(self._stage, f"{path}/texture")
+        texture.CreateIdAttr("UsdUVTexture")
+        texture.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(f"./{self._folder}/{file}")
+        texture.CreateInput("sourceColorSpace", Sdf.ValueTypeNames.Token).Set("sRGB")
+        flat = self._model.tex_type[look.texture] == mujoco.mjtTexture.mjTEXTURE_2D
+        for axis in ("wrapS", "wrapT"):
+            texture.CreateInput(axis, Sdf.ValueTypeNames.Token).Set("repeat" if flat else "clamp")
+        texture.CreateInput("scale", Sdf.ValueTypeNames.Float4).Set(Gf.Vec4f(*color, 1.0))
+        texture.CreateInput("st", Sdf.ValueTypeNames.Float2).ConnectToSource(
+            reader.ConnectableAPI(), "result"
+        )
+        texture.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
+        return texture
+
+
+def _floats(rgba: np.ndarray) -> tuple[float, float, float, float]:
+    r, g, b, a = (float(c) for c in rgba)
+    return r, g, b, a

@@ -1,0 +1,78 @@
+"""One sample as a USD override layer: values only, never new prims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pxr import Sdf
+
+from scenes.errors import SceneError
+from scenes.scene import Matrix, Scene, matrix_array, matrix_value
+
+TRANSFORM = "xformOp:transform"
+
+
+class SampleLayer:
+    """A state of a scene and the values drawn on top of it.
+
+    Writing to an attribute that the scene lacks is refused: USD itself would make a phantom prim.
+    """
+
+    def __init__(self, scene: Scene, state: str, *, noise_seed: int = 0) -> None:
+        self.scene = scene
+        self.state = scene.state(state)
+        self.noise_seed = noise_seed
+        """Seed of the renderer's sampling pattern."""
+        self.layer = Sdf.Layer.CreateAnonymous("sample.usda")
+        self.layer.TransferContent(self.state.layer)
+        self._paths: set[Sdf.Path] = set()
+
+        def collect(path: Sdf.Path) -> None:
+            if path.IsPropertyPath():
+                self._paths.add(path)
+
+        self.layer.Traverse(Sdf.Path.absoluteRootPath, collect)
+
+    @property
+    def paths(self) -> frozenset[Sdf.Path]:
+        """Attributes that this sample states."""
+        return frozenset(self._paths)
+
+    def get(self, path: str) -> Any:
+        """Value of an attribute in this sample: drawn, else of the state, else authored."""
+        spec = self.layer.GetAttributeAtPath(path)
+        return self.scene.authored(path) if spec is None else spec.default
+
+    def start(self, path: str) -> Any:
+        """Value a draw starts from: of the state, else authored; never an earlier draw."""
+        spec = self.state.layer.GetAttributeAtPath(path)
+        return self.scene.authored(path) if spec is None else spec.default
+
+    def set(self, path: str, value: Any) -> None:
+        """State the value of an attribute.
+
+        Raises:
+            SceneError: The scene has no such attribute.
+        """
+        base = self.scene.stage.GetRootLayer().GetAttributeAtPath(path)
+        if base is None:
+            raise SceneError(f"{self.scene.info.scene_id}: cannot set {path}: no such attribute.")
+        spec = self.layer.GetAttributeAtPath(path)
+        if spec is None:
+            with Sdf.ChangeBlock():
+                prim = Sdf.CreatePrimInLayer(self.layer, base.path.GetPrimPath())
+                spec = Sdf.AttributeSpec(prim, base.name, base.typeName)
+        spec.default = value
+        self._paths.add(base.path)
+
+    def pose(self, prim: str) -> Matrix:
+        """Local pose of a prim in this sample, [4, 4]; of a body it is the world pose [m]."""
+        return matrix_array(self.get(f"{prim}.{TRANSFORM}"))
+
+    def start_pose(self, prim: str) -> Matrix:
+        """Local pose that a draw starts from, [4, 4]."""
+        return matrix_array(self.start(f"{prim}.{TRANSFORM}"))
+
+    def set_pose(self, prim: str, transform: Matrix) -> None:
+        """State the local pose of a prim, [4, 4]."""
+        self.set(f"{prim}.{TRANSFORM}", matrix_value(transform))

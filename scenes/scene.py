@@ -1,0 +1,192 @@
+"""A scene opened for reading: its stage, its tables and its states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pxr import Gf, Sdf, Usd, UsdGeom, Vt
+
+from scenes.errors import SceneError
+from scenes.info import SCENE_FORMAT, SceneInfo
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from scenes.sample import SampleLayer
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class State:
+    """Where everything stands."""
+
+    name: str
+    qpos: NDArray[np.float64]
+    """Generalized positions of the compiled model, [nq]."""
+    layer: Sdf.Layer
+    """World pose of every body and of every camera and light that follows something."""
+
+
+@dataclass(frozen=True)
+class Triangles:
+    """A drawn mesh in the frame of its prim."""
+
+    points: NDArray[np.float32]
+    """Vertex positions [m], [n, 3]; one vertex per distinct (position, normal, st)."""
+    faces: NDArray[np.int32]
+    """Vertex indices, counter-clockwise seen from outside, [m, 3]."""
+    normals: NDArray[np.float32]
+    """Unit vertex normals, [n, 3]."""
+    st: NDArray[np.float32] | None
+    """Texture coordinates, v up, [n, 2]."""
+
+
+class Scene:
+    """One USD stage on disk with its tables.
+
+    The stage stays open. `show` puts a sample over it in the session layer; every reading method
+    gives the composed value, `authored` the value without the sample.
+    """
+
+    def __init__(self, folder: Path, info: SceneInfo, stage: Usd.Stage) -> None:
+        self.folder = folder
+        self.info = info
+        self.stage = stage
+        self._shown: SampleLayer | None = None
+        self._states: dict[str, State] = {}
+
+    @classmethod
+    def open(cls, folder: Path) -> Scene:
+        """Open a scene folder.
+
+        Raises:
+            SceneError: The folder holds no scene, or one of another format.
+        """
+        description = folder / "scene.json"
+        if not description.is_file():
+            raise SceneError(f"{folder}: no scene here: scene.json is missing.")
+        info = SceneInfo.read(description)
+        if info.format != SCENE_FORMAT:
+            raise SceneError(
+                f"{description}: format {info.format}, this version reads {SCENE_FORMAT}; "
+                "convert the scene again."
+            )
+        stage = Usd.Stage.Open(str(folder / "base.usdc"))
+        if stage is None:
+            raise SceneError(f"{folder / 'base.usdc'}: USD cannot open this stage.")
+        return cls(folder, info, stage)
+
+    @cached_property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states in the folder."""
+        return tuple(sorted(file.stem for file in (self.folder / "states").glob("*.usda")))
+
+    def state(self, name: str) -> State:
+        """Read a state.
+
+        Raises:
+            SceneError: There is no such state.
+        """
+        if name not in self._states:
+            path = self.folder / "states" / f"{name}.usda"
+            layer = Sdf.Layer.FindOrOpen(str(path)) if path.is_file() else None
+            if layer is None:
+                known = ", ".join(self.state_names)
+                raise SceneError(f"{self.info.scene_id}: no state {name!r}. Known: {known}.")
+            qpos = np.array(layer.customLayerData["datagen"]["qpos"], dtype=np.float64)
+            self._states[name] = State(name, qpos, layer)
+        return self._states[name]
+
+    def show(self, sample: SampleLayer | None) -> None:
+        """Put a sample over the stage, in place of the one shown before."""
+        if sample is self._shown and sample is not None:
+            return
+        session = self.stage.GetSessionLayer()
+        if sample is None:
+            session.Clear()
+        else:
+            session.TransferContent(sample.layer)
+        self._shown = sample
+
+    def has(self, path: str | Sdf.Path) -> bool:
+        """Tell whether the base layer holds this attribute."""
+        return self.stage.GetRootLayer().GetAttributeAtPath(path) is not None
+
+    def authored(self, path: str | Sdf.Path) -> Any:
+        """Value of an attribute as converted, without state and sample.
+
+        Raises:
+            SceneError: The scene has no such attribute.
+        """
+        spec = self.stage.GetRootLayer().GetAttributeAtPath(path)
+        if spec is None:
+            raise SceneError(f"{self.info.scene_id}: no attribute {path}.")
+        return spec.default
+
+    def value(self, path: str | Sdf.Path) -> Any:
+        """Composed value of an attribute.
+
+        Raises:
+            SceneError: The scene has no such attribute.
+        """
+        attribute = self.stage.GetAttributeAtPath(path)
+        if not attribute:
+            raise SceneError(f"{self.info.scene_id}: no attribute {path}.")
+        return attribute.Get()
+
+    def world_transforms(self, paths: Iterable[str]) -> list[Matrix]:
+        """Composed world poses `T_world_prim` [m], each [4, 4] for column vectors."""
+        cache = UsdGeom.XformCache()
+        return [
+            np.array(cache.GetLocalToWorldTransform(self.stage.GetPrimAtPath(path))).T
+            for path in paths
+        ]
+
+    def triangles(self, path: str) -> Triangles:
+        """Read the mesh prim of a part."""
+        mesh = UsdGeom.Mesh(self.stage.GetPrimAtPath(path))
+        st = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st")
+        return Triangles(
+            points=np.array(mesh.GetPointsAttr().Get(), dtype=np.float32),
+            faces=np.array(mesh.GetFaceVertexIndicesAttr().Get(), dtype=np.int32).reshape(-1, 3),
+            normals=np.array(mesh.GetNormalsAttr().Get(), dtype=np.float32),
+            st=np.array(st.Get(), dtype=np.float32) if st.IsDefined() else None,
+        )
+
+    def load_model(self) -> mujoco.MjModel:
+        """Load the compiled MuJoCo model the scene came from.
+
+        Raises:
+            SceneError: The scene has none, or this MuJoCo cannot read it.
+        """
+        import mujoco
+
+        if self.info.model is None:
+            raise SceneError(f"{self.info.scene_id}: came from USD and has no MuJoCo model.")
+        path = self.folder / self.info.model
+        load = (
+            mujoco.MjModel.from_binary_path
+            if path.suffix == ".mjb"
+            else mujoco.MjModel.from_xml_path
+        )
+        try:
+            return load(str(path))
+        except ValueError as error:
+            raise SceneError(f"{path}: MuJoCo {mujoco.__version__} says: {error}.") from error
+
+
+def matrix_value(transform: Matrix) -> Gf.Matrix4d:
+    """USD value of a pose given for column vectors, [4, 4]."""
+    return Gf.Matrix4d(Vt.Matrix4dArray.FromNumpy(np.ascontiguousarray(transform.T)[None])[0])
+
+
+def matrix_array(value: Gf.Matrix4d) -> Matrix:
+    """Pose for column vectors, [4, 4], of a USD value."""
+    return np.array(value).T

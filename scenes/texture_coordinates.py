@@ -1,0 +1,154 @@
+"""Texture coordinates as MuJoCo projects them; rules checked by pixels against its renderer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.primitives import Surface
+from scenes.scene import Triangles
+
+# OpenGL's cube map: for each face the major axis, its sign, and the rows that give s and t.
+_CUBE_FACES = (
+    (0, 1, (2, -1), (1, -1)),
+    (0, -1, (2, 1), (1, -1)),
+    (1, 1, (0, 1), (2, 1)),
+    (1, -1, (0, 1), (2, -1)),
+    (2, 1, (0, 1), (1, -1)),
+    (2, -1, (0, -1), (1, -1)),
+)
+_CUBE_BEND = 0.02
+_CUBE_DEPTH = 5
+
+
+@dataclass(frozen=True)
+class Projection:
+    """How a material lays its texture on a geom without texture coordinates."""
+
+    repeat: NDArray[np.float64]
+    """MuJoCo's texrepeat, [2]."""
+    uniform: bool
+    """MuJoCo's texuniform: repeat per metre instead of per object."""
+    size: NDArray[np.float64]
+    """Size of the geom [m], [3]."""
+    metric: bool
+    """True for planes and meshes, whose coordinates are metres."""
+
+
+def planar_st(surface: Surface, projection: Projection) -> NDArray[np.float32]:
+    """Coordinates of a 2D texture, projected along local z, [n, 2], v up."""
+    scale = projection.repeat.copy()
+    size = projection.size[:2]
+    if projection.metric:
+        scale = np.where(size > 0, scale / np.where(size > 0, size, 1.0), scale)
+    if projection.uniform:
+        scale = np.where(size > 0, scale * size, scale)
+    u = 0.5 * scale[0] * surface.coordinates[:, 0] - 0.5
+    v_down = -0.5 * scale[1] * surface.coordinates[:, 1] - 0.5
+    return np.stack([u, 1.0 - v_down], axis=1).astype(np.float32)
+
+
+def cube_mapped(surface: Surface, projection: Projection, stacked: bool) -> Triangles:
+    """Lay a cube texture on a surface.
+
+    Triangles are cut where they cross from one side of the cube to another, and where the
+    perspective of the cube would bend the coordinates inside one triangle.
+
+    Args:
+        surface: The mesh.
+        projection: How the material scales it.
+        stacked: The picture holds six sides below each other, in the order +x -x +y -y +z -z;
+            otherwise one square serves every side.
+    """
+    scale = projection.size if projection.uniform and not projection.metric else np.ones(3)
+    direction = surface.coordinates * np.where(scale > 0, scale, 1.0)
+    corners = np.concatenate(
+        [surface.points[surface.faces], surface.normals[surface.faces], direction[surface.faces]],
+        axis=2,
+    )
+    for first, second in ((0, 1), (1, 2), (0, 2)):
+        for sign in (1.0, -1.0):
+            corners = _cut(corners, lambda d, a=first, b=second, s=sign: d[..., a] - s * d[..., b])
+    corners = _straightened(corners)
+    direction = corners[:, :, 6:]
+    side = _side(direction.mean(axis=1))
+    st = np.zeros((*corners.shape[:2], 2))
+    for number, (axis, sign, s_row, t_row) in enumerate(_CUBE_FACES):
+        here = side == number
+        d = direction[here]
+        major = np.maximum(d[..., axis] * sign, 1e-12)
+        s = (s_row[1] * d[..., s_row[0]] / major + 1) / 2
+        t = (t_row[1] * d[..., t_row[0]] / major + 1) / 2
+        if stacked:
+            t = (t + number) / 6
+        st[here] = np.stack([s, 1.0 - t], axis=-1)
+    normals = corners[:, :, 3:6].reshape(-1, 3)
+    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    vertices = np.concatenate(
+        [corners[:, :, :3].reshape(-1, 3), normals, st.reshape(-1, 2)], axis=1
+    ).astype(np.float32)
+    unique, index = np.unique(vertices, axis=0, return_inverse=True)
+    return Triangles(
+        np.ascontiguousarray(unique[:, :3]),
+        index.reshape(-1, 3).astype(np.int32),
+        np.ascontiguousarray(unique[:, 3:6]),
+        np.ascontiguousarray(unique[:, 6:]),
+    )
+
+
+def _side(direction: NDArray[np.float64]) -> NDArray[np.intp]:
+    axis = np.abs(direction).argmax(axis=1)
+    negative = direction[np.arange(len(direction)), axis] < 0
+    return axis * 2 + negative
+
+
+def _cut(corners, signed):  # type: ignore[no-untyped-def]
+    """Cut triangles, [m, 3, 9], along the zero set of a linear function of the direction."""
+    distance = signed(corners[:, :, 6:])
+    distance = np.where(np.abs(distance) < 1e-9, 0.0, distance)
+    crossing = (distance.min(axis=1) < 0) & (distance.max(axis=1) > 0)
+    if not crossing.any():
+        return corners
+    kept = [corners[~crossing]]
+    for triangle, d in zip(corners[crossing], distance[crossing], strict=True):
+        for sign in (1.0, -1.0):
+            polygon = _clipped(triangle, d * sign)
+            kept.append(
+                np.array([[polygon[0], polygon[i], polygon[i + 1]] for i in range(1, len(polygon) - 1)])
+            )
+    return np.concatenate([part for part in kept if len(part)])
+
+
+def _clipped(triangle, distance):  # type: ignore[no-untyped-def]
+    polygon = []
+    for i in range(3):
+        j = (i + 1) % 3
+        if distance[i] >= 0:
+            polygon.append(triangle[i])
+        if distance[i] * distance[j] < 0:
+            ratio = distance[i] / (distance[i] - distance[j])
+            polygon.append(triangle[i] + ratio * (triangle[j] - triangle[i]))
+    return polygon
+
+
+def _straightened(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Split triangles until coordinates are nearly linear inside each."""
+    done = []
+    for _ in range(_CUBE_DEPTH):
+        major = np.abs(corners[:, :, 6:]).max(axis=2)
+        spread = major.max(axis=1) / np.maximum(major.min(axis=1), 1e-12)
+        unit = corners[:, :, 6:] / np.maximum(major, 1e-12)[:, :, None]
+        extent = np.abs(unit - np.roll(unit, 1, axis=1)).max(axis=(1, 2))
+        bent = (spread - 1.0) * extent > _CUBE_BEND
+        done.append(corners[~bent])
+        corners = corners[bent]
+        if not len(corners):
+            break
+        a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+        ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
+        corners = np.concatenate(
+            [np.stack(t, axis=1) for t in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))]
+        )
+    return np.concatenate([*done, corners])
