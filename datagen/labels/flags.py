@@ -1,0 +1,64 @@
+"""Flags: what makes a view doubtful, by closed definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datagen.labels.objects import ObjectLabel
+from scenes import SceneInfo
+
+DARK_LUMA = 10
+"""`dark`: mean luma of the pixels that show something lies below this, of 255."""
+BLOWN_SHARE = 0.5
+"""`blown`: this share of the pixels that show something is pure white, or more."""
+
+
+def view_flags(
+    info: SceneInfo,
+    objects: Sequence[ObjectLabel],
+    part: NDArray[np.int32],
+    rgb: NDArray[np.uint8] | None,
+) -> tuple[str, ...]:
+    """Flags of a view, in alphabetical order.
+
+    Args:
+        info: The scene's tables.
+        objects: Labels of the objects that could be seen.
+        part: Part map, 0 = nothing, [h, w].
+        rgb: Display picture, [h, w, 3]; without one, `dark` and `blown` are not judged.
+    """
+    shown = part > 0
+    flags = {
+        "blown": rgb is not None and _blown(rgb[shown]),
+        "dark": rgb is not None and _dark(rgb[shown]),
+        "object_out_of_view": _out_of_view(info, objects),
+    }
+    return tuple(name for name, raised in flags.items() if raised)
+
+
+def _out_of_view(info: SceneInfo, objects: Sequence[ObjectLabel]) -> bool:
+    """Tell whether an object of interest has no visible pixel.
+
+    A scene that names none is out of view when none of its movable objects, or of all objects
+    where nothing is movable, has a visible pixel.
+    """
+    seen = {label.name for label in objects if label.pixels_visible}
+    if info.objects_of_interest:
+        return not seen.issuperset(info.objects_of_interest)
+    movable = {each.name for each in info.objects if each.kind == "object"}
+    return seen.isdisjoint(movable or {each.name for each in info.objects})
+
+
+def _dark(pixels: NDArray[np.uint8]) -> bool:
+    """Tell whether the mean luma (Rec. 709 on display values) of pixels, [n, 3], is low."""
+    # Integers, so that the sum does not depend on its order.
+    luma = pixels.astype(np.int64) @ np.array([2126, 7152, 722])
+    return bool(pixels.size and luma.sum() < DARK_LUMA * 10000 * luma.size)
+
+
+def _blown(pixels: NDArray[np.uint8]) -> bool:
+    """Tell whether too many of the pixels, [n, 3], are pure white."""
+    return bool(pixels.size and (pixels == 255).all(axis=-1).sum() >= BLOWN_SHARE * len(pixels))
