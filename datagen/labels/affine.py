@@ -19,7 +19,7 @@ def compose(first: Floats, second: Floats) -> Floats:
 def inverse(transform: Floats) -> Floats:
     """Inverses of affine transforms, [..., 4, 4], by the adjugate."""
     a, b, c = (transform[..., :3, column] for column in range(3))
-    rows = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=-2)
+    rows = np.stack([_cross(b, c), _cross(c, a), _cross(a, b)], axis=-2)
     determinant = np.add.reduce(a * rows[..., 0, :], axis=-1)
     rows = rows / determinant[..., None, None]
     result = np.zeros_like(transform)
@@ -29,7 +29,18 @@ def inverse(transform: Floats) -> Floats:
     return result
 
 
+def _cross(first: Floats, second: Floats) -> Floats:
+    """Cross products, [..., 3], without numpy's overhead for general shapes."""
+    after, before = [1, 2, 0], [2, 0, 1]
+    return first[..., after] * second[..., before] - first[..., before] * second[..., after]
+
+
 def apply(transform: Floats, points: Floats) -> Floats:
     """Move points, [3, n], by a transform, [4, 4]."""
-    x, y, z = points
-    return np.stack([row[0] * x + row[1] * y + row[2] * z + row[3] for row in transform[:3]])
+    moved = np.empty_like(points)
+    for row, result in zip(transform[:3].tolist(), moved, strict=True):
+        np.multiply(points[0], row[0], out=result)
+        result += points[1] * row[1]
+        result += points[2] * row[2]
+        result += row[3]
+    return moved

@@ -1,4 +1,14 @@
-"""Flags: what makes a view doubtful, by closed definitions."""
+"""Flags: what makes a view doubtful, by closed definitions.
+
+* `object_out_of_view`: an object of interest has no visible pixel, for whatever reason. A scene
+  that names none is out of view when no object on a free joint, or no object at all where nothing
+  is free, has a visible pixel.
+* `dark`: of the pixels that show something, the mean luma (Rec. 709 on display values) lies below
+  `DARK_LUMA`.
+* `blown`: of the pixels that show something, `BLOWN_SHARE` or more are pure white.
+
+`dark` and `blown` need something to be shown.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +21,9 @@ from datagen.labels.objects import ObjectLabel
 from scenes import SceneInfo
 
 DARK_LUMA = 10
-"""`dark`: mean luma of the pixels that show something lies below this, of 255."""
+"""Mean luma below which a view is dark, of 255."""
 BLOWN_SHARE = 0.5
-"""`blown`: this share of the pixels that show something is pure white, or more."""
+"""Share of pure white pixels from which a view is blown."""
 
 
 def view_flags(
@@ -40,15 +50,11 @@ def view_flags(
 
 
 def _out_of_view(info: SceneInfo, objects: Sequence[ObjectLabel]) -> bool:
-    """Tell whether an object of interest has no visible pixel.
-
-    A scene that names none is out of view when none of its movable objects, or of all objects
-    where nothing is movable, has a visible pixel.
-    """
     seen = {label.name for label in objects if label.pixels_visible}
     if info.objects_of_interest:
         return not seen.issuperset(info.objects_of_interest)
-    movable = {each.name for each in info.objects if each.kind == "object"}
+    free = {body.instance for body in info.bodies if body.free}
+    movable = {each.name for each in info.objects if each.instance in free}
     return seen.isdisjoint(movable or {each.name for each in info.objects})
 
 

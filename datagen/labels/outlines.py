@@ -63,7 +63,10 @@ class Outline:
             near: Depth at which the mesh is cut [m]; None when all of it lies beyond.
         """
         nx, ny, nz = self.normals
-        front = nx * eye[0] + ny * eye[1] + nz * eye[2] > self.offsets
+        toward = nx * eye[0]
+        toward += ny * eye[1]
+        toward += nz * eye[2]
+        front = toward > self.offsets
         start, end, along, against = self.shared
         along_front = front[along]
         change = np.flatnonzero(along_front != front[against])

@@ -96,7 +96,9 @@ class Shapes:
     def boxes(self, posed: Posed) -> dict[int, Box3D]:
         """Boxes around each object's drawn vertices, in the frame of its first body."""
         extents: dict[int, list[Floats]] = {instance: [] for instance in posed.T_world_object}
-        inverses = {key: inverse(pose) for key, pose in posed.T_world_object.items()}
+        inverses = dict(
+            zip(extents, inverse(_stack(list(posed.T_world_object.values()))), strict=True)
+        )
         for row, index in enumerate(posed.drawn):
             part = self._parts[index]
             # Not through the world for the first body: its box keeps its bits wherever it goes.

@@ -158,20 +158,21 @@ def _bounds(edges: _Drawn, width: int, height: int) -> LooseBox | None:
     They are reached at an end of a segment, where one crosses the picture's border, or in a corner
     of the picture that lies in the area.
     """
-    enter, leave = np.zeros_like(edges.x0), np.ones_like(edges.x0)
-    dx, dy = edges.x1 - edges.x0, edges.y1 - edges.y0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for start, step, limit in ((edges.x0, dx, width), (edges.y0, dy, height)):
-            a, b = -start / step, (limit - start) / step
-            flat_inside = np.where((start >= 0) & (start <= limit), -np.inf, np.inf)
-            flat = step == 0
-            enter = np.maximum(enter, np.where(flat, flat_inside, np.minimum(a, b)))
-            leave = np.minimum(leave, np.where(flat, -flat_inside, np.maximum(a, b)))
-    kept = np.flatnonzero(enter <= leave)
-    x, y = [], []
-    for share in (enter[kept], leave[kept]):
-        x.append(np.where(share == 1, edges.x1[kept], edges.x0[kept] + share * dx[kept]))
-        y.append(np.where(share == 1, edges.y1[kept], edges.y0[kept] + share * dy[kept]))
+    inside = np.all(
+        [
+            (values >= 0) & (values <= limit)
+            for values, limit in (
+                (edges.x0, width),
+                (edges.x1, width),
+                (edges.y0, height),
+                (edges.y1, height),
+            )
+        ],
+        axis=0,
+    )
+    crossing_x, crossing_y = _clip(edges, np.flatnonzero(~inside), width, height)
+    x = [edges.x0[inside], edges.x1[inside], crossing_x]
+    y = [edges.y0[inside], edges.y1[inside], crossing_y]
     for corner_y in (0, height):
         rows = np.flatnonzero((edges.y0 <= corner_y) & (edges.y1 > corner_y))
         crossings = _x_at(edges, rows, np.full(rows.size, float(corner_y)))
@@ -179,9 +180,25 @@ def _bounds(edges: _Drawn, width: int, height: int) -> LooseBox | None:
             if edges.weights[rows[crossings <= corner_x]].sum() != 0:
                 x.append(np.array([float(corner_x)]))
                 y.append(np.array([float(corner_y)]))
-    xs = np.clip(np.concatenate(x), 0, width)
-    ys = np.clip(np.concatenate(y), 0, height)
+    xs, ys = np.concatenate(x), np.concatenate(y)
     if not xs.size:
         return None
     box = (float(xs.min()), float(ys.min()), float(xs.max()), float(ys.max()))
     return box if box[0] < box[2] and box[1] < box[3] else None
+
+
+def _clip(edges: _Drawn, index: NDArray[np.intp], width: int, height: int) -> tuple[Floats, Floats]:
+    """Ends of the pieces of edges that lie in the picture (Liang and Barsky 1984)."""
+    x0, y0, x1, y1 = (each[index] for each in (edges.x0, edges.y0, edges.x1, edges.y1))
+    enter, leave = np.zeros_like(x0), np.ones_like(x0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for start, step, limit in ((x0, x1 - x0, width), (y0, y1 - y0, height)):
+            a, b = -start / step, (limit - start) / step
+            level = np.where((start >= 0) & (start <= limit), -np.inf, np.inf)
+            enter = np.maximum(enter, np.where(step == 0, level, np.minimum(a, b)))
+            leave = np.minimum(leave, np.where(step == 0, -level, np.maximum(a, b)))
+    kept = np.flatnonzero(enter <= leave)
+    shares = np.stack([enter[kept], leave[kept]])
+    x = x0[kept] + shares * (x1 - x0)[kept]
+    y = y0[kept] + shares * (y1 - y0)[kept]
+    return np.clip(x, 0, width).reshape(-1), np.clip(y, 0, height).reshape(-1)
