@@ -1,0 +1,341 @@
+"""Distributions as data: what a config may draw a number or a vector from."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+Values = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Distribution(ABC):
+    """What a value is drawn from.
+
+    In a config it is one of
+
+    * `0.5` or `[0, 0, 0.1]` or `{constant: 0.5}`: always this value;
+    * `{uniform: [a, b]}`: evenly between a and b;
+    * `{loguniform: [a, b]}`: evenly in the logarithm, 0 < a <= b;
+    * `{normal: {mean: m, std: s}}`, with `clip: [a, b]` beside `normal` to truncate: values are
+      drawn from the part of the bell inside the bounds, none is moved to a bound;
+    * `{choice: [x, y, ...]}`: one of these.
+
+    Where a number stands a vector may stand; numbers beside vectors hold for every component.
+    Components are drawn independently, those of a chosen vector together.
+    """
+
+    dimension: int | None
+    """Length of what is drawn, None for a number."""
+
+    def draw(self, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw a value, [size], or [] without a size.
+
+        Args:
+            rng: The stream to draw from.
+            size: Number of components; a distribution of numbers draws each one by itself.
+
+        Raises:
+            ValueError: The distribution is of vectors of another length.
+        """
+        count = self.dimension if size is None else size
+        if self.dimension not in (None, count):
+            raise ValueError(f"draws {self.dimension} components, {size} are needed")
+        drawn = self._draw(rng, 1 if count is None else count)
+        return drawn[0] if count is None else drawn
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest number that any component can be."""
+        return self._bounds()
+
+    @property
+    def data(self) -> Any:
+        """The distribution as plain data, as it stands in a config."""
+        return self._data()
+
+    @abstractmethod
+    def _bounds(self) -> tuple[float, float]: ...
+
+    @abstractmethod
+    def _data(self) -> Any: ...
+
+    @abstractmethod
+    def _draw(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]: ...
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            parse_distribution,
+            serialization=core_schema.plain_serializer_function_ser_schema(_data_of),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"description": "A number, a list of numbers, or a distribution."}
+
+
+@dataclass(frozen=True)
+class Constant(Distribution):
+    """Always the same value."""
+
+    value: Values
+
+    def _bounds(self) -> tuple[float, float]:
+        return min(self.value), max(self.value)
+
+    def _data(self) -> Any:
+        return {"constant": _plain(self.value, self.dimension)}
+
+    def _draw(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        return np.broadcast_to(np.array(self.value), (count,)).copy()
+
+
+@dataclass(frozen=True)
+class Uniform(Distribution):
+    """Evenly between two values."""
+
+    low: Values
+    high: Values
+
+    def _bounds(self) -> tuple[float, float]:
+        return min(self.low), max(self.high)
+
+    def _data(self) -> Any:
+        return {"uniform": [_plain(v, self.dimension) for v in (self.low, self.high)]}
+
+    def _draw(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        low, high = np.array(self.low), np.array(self.high)
+        return low + (high - low) * rng.random(count)
+
+
+@dataclass(frozen=True)
+class LogUniform(Distribution):
+    """Evenly in the logarithm between two positive values."""
+
+    low: Values
+    high: Values
+
+    def _bounds(self) -> tuple[float, float]:
+        return min(self.low), max(self.high)
+
+    def _data(self) -> Any:
+        return {"loguniform": [_plain(v, self.dimension) for v in (self.low, self.high)]}
+
+    def _draw(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        low, high = np.log(self.low), np.log(self.high)
+        # exp(log(x)) can miss x by a rounding error, never by more.
+        return np.clip(np.exp(low + (high - low) * rng.random(count)), self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Normal(Distribution):
+    """A bell, whole or truncated."""
+
+    mean: Values
+    std: Values
+    clip: tuple[Values, Values] | None
+
+    def _bounds(self) -> tuple[float, float]:
+        if self.clip is not None:
+            return min(self.clip[0]), max(self.clip[1])
+        if any(self.std):
+            return -math.inf, math.inf
+        return min(self.mean), max(self.mean)
+
+    def _data(self) -> Any:
+        mean, std = (_plain(v, self.dimension) for v in (self.mean, self.std))
+        bell = {"normal": {"mean": mean, "std": std}}
+        if self.clip is None:
+            return bell
+        return {**bell, "clip": [_plain(v, self.dimension) for v in self.clip]}
+
+    def _draw(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        mean, std = np.array(self.mean), np.array(self.std)
+        if self.clip is None:
+            return mean + std * rng.standard_normal(count)
+        shares = rng.random(count)
+        columns = (np.broadcast_to(v, (count,)) for v in (mean, std, *self.clip))
+        rows = zip(shares, *columns, strict=True)
+        return np.array([_truncated(*map(float, row)) for row in rows])
+
+
+@dataclass(frozen=True)
+class Choice(Distribution):
+    """One of several values, each as likely as the others."""
+
+    values: tuple[Values, ...]
+
+    def _bounds(self) -> tuple[float, float]:
+        return min(map(min, self.values)), max(map(max, self.values))
+
+    def _data(self) -> Any:
+        return {"choice": [_plain(v, self.dimension) for v in self.values]}
+
+    def _draw(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        values = np.array(self.values)
+        if self.dimension is not None:
+            return values[int(rng.integers(len(values)))]
+        return values[rng.integers(len(values), size=count), 0]
+
+
+def parse_distribution(data: Any) -> Distribution:
+    """Make a distribution from plain data.
+
+    Raises:
+        ValueError: The data are no distribution; the message says what is allowed.
+    """
+    if isinstance(data, Distribution):
+        return data
+    if not isinstance(data, Mapping):
+        return _constant(data)
+    mapping = cast(Mapping[Any, Any], data)
+    kinds = [key for key in mapping if key != "clip"]
+    for kind in kinds:
+        if kind not in _PARSERS:
+            nearest = difflib.get_close_matches(str(kind), _PARSERS, n=1, cutoff=0.5)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            known = ", ".join(_PARSERS)
+            raise ValueError(f"{kind!r} is not a distribution. Known: {known}.{hint}")
+    if len(kinds) != 1:
+        raise ValueError(f"should be exactly one of {', '.join(_PARSERS)}")
+    (kind,) = kinds
+    if "clip" in mapping:
+        if kind != "normal":
+            raise ValueError("clip goes with normal only")
+        return _normal(mapping["normal"], mapping["clip"])
+    return _PARSERS[kind](mapping[kind])
+
+
+def _constant(data: Any) -> Distribution:
+    value = _numbers(data, "value")
+    return Constant(_dimension(data), value)
+
+
+def _uniform(data: Any) -> Distribution:
+    low, high = _range(data, "uniform")
+    return Uniform(_dimension(*data), low, high)
+
+
+def _loguniform(data: Any) -> Distribution:
+    low, high = _range(data, "loguniform")
+    if min(low) <= 0:
+        raise ValueError(f"loguniform needs bounds above 0, not {min(low)!r}")
+    return LogUniform(_dimension(*data), low, high)
+
+
+def _normal(data: Any, clip: Any = None) -> Distribution:
+    if not isinstance(data, Mapping) or set(cast(Mapping[Any, Any], data)) != {"mean", "std"}:
+        raise ValueError(f"normal needs {{mean: m, std: s}}, not {data!r}")
+    mean, std = _numbers(data["mean"], "mean"), _numbers(data["std"], "std")
+    if min(std) < 0:
+        raise ValueError(f"std should be at least 0, not {min(std)!r}")
+    if clip is None:
+        return Normal(_dimension(data["mean"], data["std"]), mean, std, None)
+    low, high = _range(clip, "clip")
+    dimension = _dimension(data["mean"], data["std"], *clip)
+    columns = (np.broadcast_to(v, (dimension or 1,)) for v in (mean, std, low, high))
+    for row in zip(*columns, strict=True):
+        m, s, a, b = map(float, row)
+        # Further out the bell has no digits left to draw from.
+        if a > m + 8 * s or b < m - 8 * s:
+            raise ValueError(f"clip [{a!r}, {b!r}] lies more than 8 std from the mean {m!r}")
+    return Normal(dimension, mean, std, (low, high))
+
+
+def _choice(data: Any) -> Distribution:
+    if not isinstance(data, Sequence) or isinstance(data, str) or not data:
+        raise ValueError(f"choice needs a list of values, not {data!r}")
+    items = cast(Sequence[Any], data)
+    values = tuple(_numbers(item, "choice") for item in items)
+    dimension = _dimension(*items)
+    if len(set(map(len, values))) > 1:
+        raise ValueError("choice mixes numbers and vectors")
+    return Choice(dimension, values)
+
+
+_PARSERS: dict[str, Callable[[Any], Distribution]] = {
+    "choice": _choice,
+    "constant": _constant,
+    "loguniform": _loguniform,
+    "normal": _normal,
+    "uniform": _uniform,
+}
+
+
+def _range(data: Any, name: str) -> tuple[Values, Values]:
+    if not isinstance(data, Sequence) or isinstance(data, str) or len(data) != 2:
+        raise ValueError(f"{name} needs [low, high], not {data!r}")
+    low, high = (_numbers(item, name) for item in cast(Sequence[Any], data))
+    _dimension(*data)
+    for a, b in np.broadcast(np.array(low), np.array(high)):
+        if a > b:
+            raise ValueError(f"{name}: low {float(a)!r} is above high {float(b)!r}")
+    return low, high
+
+
+def _numbers(data: Any, name: str) -> Values:
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        items = cast(Sequence[Any], data)
+        if not items:
+            raise ValueError(f"{name}: an empty list is no vector")
+    else:
+        items = [data]
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int | float):
+            hint = " (YAML takes 1e-3 for text, 1.0e-3 for a number)" if _is_text(item) else ""
+            raise ValueError(f"{name}: {item!r} is not a number{hint}")
+        if not math.isfinite(item):
+            raise ValueError(f"{name}: {item!r} is not finite")
+    return tuple(float(item) for item in items)
+
+
+def _is_text(item: Any) -> bool:
+    try:
+        return isinstance(item, str) and math.isfinite(float(item))
+    except ValueError:
+        return False
+
+
+def _dimension(*values: Any) -> int | None:
+    lengths = {len(cast(Sequence[Any], v)) for v in values if isinstance(v, Sequence)}
+    if len(lengths) > 1:
+        raise ValueError(f"mixes vectors of {' and '.join(map(str, sorted(lengths)))} components")
+    return lengths.pop() if lengths else None
+
+
+def _plain(values: Values, dimension: int | None) -> float | list[float]:
+    return values[0] if dimension is None or len(values) == 1 < dimension else list(values)
+
+
+def _data_of(distribution: Distribution) -> Any:
+    return distribution.data
+
+
+def _truncated(share: float, mean: float, std: float, low: float, high: float) -> float:
+    """Value below which a share of the truncated bell lies."""
+    if std == 0:
+        return mean
+    a, b = (low - mean) / std, (high - mean) / std
+    # Left of the mean the distribution function keeps its digits; the right half is mirrored.
+    sign = 1.0 if a + b <= 0 else -1.0
+    a, b = (a, b) if sign > 0 else (-b, -a)
+    unit = NormalDist()
+    p, q = unit.cdf(a), unit.cdf(b)
+    at = p + (q - p) * share
+    # A share of exactly 0 or 1 has no value on an unbounded bell; the bound is its limit.
+    z = unit.inv_cdf(at) if 0.0 < at < 1.0 else (a if at <= 0.0 else b)
+    return mean + std * sign * min(max(z, a), b)

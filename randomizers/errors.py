@@ -1,0 +1,7 @@
+"""What can go wrong while samples are drawn."""
+
+from __future__ import annotations
+
+
+class RandomizerError(Exception):
+    """A randomizer does not fit the scene; the message is one sentence for the user."""

@@ -1,0 +1,120 @@
+"""Movable objects shifted and turned on what carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pydantic import Field, field_validator
+
+from randomizers.boxes import Floats
+from randomizers.draw import Draw, Value
+from randomizers.randomizer import Number, Pair, Randomizer, refuse_view
+from randomizers.rotations import Z_AXIS, rotation, translation
+from randomizers.trial import Trial
+
+if TYPE_CHECKING:
+    from scenes import SampleLayer, SceneInfo
+
+EXHAUSTED = "object_pose_exhausted"
+"""Flag: no draw of an object fitted, so it stands where the state puts it."""
+UNSUPPORTED = "object_pose_unsupported"
+"""Flag: nothing was found under an object, so it stands where the state puts it."""
+
+
+class ObjectPose(Randomizer, frozen=True):
+    """Shifts and turns movable objects on their supports, keeping their height.
+
+    A draw fits when all of the object's footprint that had its support under it has it again,
+    and no pair of objects stands deeper in each other than 1 mm or than in the state. Draws are
+    repeated until one fits or `attempts` are used up; then the object stays where the state puts
+    it and the sample is flagged `object_pose_exhausted`. An object under which nothing is found
+    stays too, with the flag `object_pose_unsupported`.
+
+    What rests on or in a moved object moves along. If both are targets, only the lower one is
+    drawn for. Objects are put one after another in the order of the scene, each clear of where
+    the others stand by then.
+    """
+
+    type: Literal["object_pose"] = "object_pose"
+    """Kind of randomizer."""
+
+    name: str = Field(default="object_pose", min_length=1)
+    """Name of this randomizer, no other's in the run."""
+
+    translation: Pair | None = None
+    """Shift along the world's x and y [m]."""
+
+    yaw: Number | None = None
+    """Turn about the vertical through the origin of the object's body [deg]."""
+
+    attempts: int = Field(default=20, ge=1, le=1000, strict=True)
+    """Draws of one object before it is left where it is."""
+
+    _refuse_view = field_validator("scope")(refuse_view)
+
+    def find(self, info: SceneInfo) -> list[str]:
+        """Paths of the objects to draw for: those that hang on a free joint."""
+        free = {body.instance for body in info.bodies if body.free}
+        movable = {
+            thing.name: thing.path
+            for thing in info.objects
+            if thing.instance in free and thing.kind == "object"
+        }
+        return self.match(info, "movable object", movable)
+
+    def draw(self, target: str, trial: Trial) -> list[Draw]:
+        """Draw for one object until it fits."""
+        placement = trial.placement
+        paths = placement.shapes.paths
+        instance = next(number for number, path in paths.items() if path == target)
+        targets = set(self.find(trial.sample.scene.info))
+        if any(paths[base] in targets for base in placement.ground.bases(instance)):
+            return []
+        carried = placement.ground.carried(instance)
+        if placement.moved & {instance, *carried}:
+            return [trial.state(self, target, "kept", "moved by another randomizer")]
+        if instance not in placement.ground.supports:
+            trial.flags.add(UNSUPPORTED)
+            return [trial.state(self, target, "kept", "unsupported")]
+        first = trial.attempt(self) * self.attempts
+        for attempt in range(first, first + self.attempts):
+            draws = trial.draw(self, target, "translation", self.translation, 2, attempt)
+            draws += trial.draw(self, target, "yaw", self.yaw, None, attempt)
+            parameters = {draw.parameter.partition(".")[2]: draw.value for draw in draws}
+            move = _move(trial.sample, placement.shapes.free[instance], parameters)
+            if placement.fits(instance, move):
+                placement.put(instance, move)
+                if carried:
+                    riders = tuple(paths[rider] for rider in sorted(carried))
+                    draws.append(trial.state(self, target, "carried", riders, attempt))
+                return draws
+            trial.redraws += 1
+        trial.flags.add(EXHAUSTED)
+        return [trial.state(self, target, "kept", "exhausted", first + self.attempts - 1)]
+
+
+def object_values(
+    sample: SampleLayer, target: str, parameters: Mapping[str, Value]
+) -> dict[str, Any]:
+    """Compute what drawn parameters make of an object and what it carries: path to pose."""
+    if "kept" in parameters:
+        return {}
+    info = sample.scene.info
+    paths = {target, *cast(tuple[str, ...], parameters.get("carried", ()))}
+    instances = {thing.instance for thing in info.objects if thing.path in paths}
+    own = next(thing.instance for thing in info.objects if thing.path == target)
+    free = next(body.path for body in info.bodies if body.free and body.instance == own)
+    move = _move(sample, free, parameters)
+    return {
+        f"{body.path}.xformOp:transform": move @ sample.start_pose(body.path)
+        for body in info.bodies
+        if body.instance in instances
+    }
+
+
+def _move(sample: SampleLayer, body: str, parameters: Mapping[str, Any]) -> Floats:
+    origin = sample.start_pose(body)[:3, 3]
+    turn = rotation(Z_AXIS, parameters.get("yaw", 0.0))
+    shift = (*parameters.get("translation", (0.0, 0.0)), 0.0)
+    return translation(origin + shift) @ turn @ translation(-origin)
