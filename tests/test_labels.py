@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pxr import UsdGeom
 
 from datagen.backends import Buffers, Size
 from datagen.errors import DatagenError
@@ -182,6 +183,31 @@ def test_camera_poses_are_those_of_the_case_in_opencv_axes(tmp_path: Path) -> No
         np.testing.assert_allclose(pose[:3, 3], truth["world_pos"], atol=1e-5)
         axes = truth["opencv_right_down_forward_axes_in_world"]
         np.testing.assert_allclose(pose[:3, :3].T, axes, atol=1e-5)
+
+
+def test_a_camera_goes_with_the_body_that_carries_it(tmp_path: Path) -> None:
+    case = "d03-camera-pose-conventions"
+    bench = Bench(convert_mjcf(CASES / case / "scene.xml", tmp_path / "scene"))
+    model = bench.scene.load_model()
+    data = mujoco.MjData(model)
+    data.qpos[:] = 0.7
+    mujoco.mj_forward(model, data)
+    wrist = next(body for body in bench.scene.info.bodies if body.name == "wrist")
+    bench.sample.set_pose(wrist.path, _pose(data, wrist.body_id))
+    truth = expected(case)["moved"]["eye"]
+    pose = bench.see_nothing("eye", Size(64, 48)).camera.T_world_camera
+    np.testing.assert_allclose(pose[:3, 3], truth["world_pos"], atol=1e-5)
+    axes = truth["opencv_right_down_forward_axes_in_world"]
+    np.testing.assert_allclose(pose[:3, :3].T, axes, atol=1e-5)
+
+
+def test_a_hidden_object_is_no_object_of_the_view(arm: Bench) -> None:
+    cube = next(each for each in arm.scene.info.objects if each.name == "cube")
+    UsdGeom.Imageable(arm.scene.stage.GetPrimAtPath(cube.path)).CreateVisibilityAttr("inherited")
+    arm.labeler = Labeler(arm.scene, number_classes(arm.scene))
+    assert set(by_name(arm.see_nothing("top", Size(8, 6)))) == {"arm", "cube"}
+    arm.sample.set(f"{cube.path}.visibility", "invisible")
+    assert set(by_name(arm.see_nothing("top", Size(8, 6)))) == {"arm"}
 
 
 def test_visible_pixels_that_no_ray_foresaw_still_count(arm: Bench) -> None:
