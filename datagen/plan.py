@@ -1,0 +1,207 @@
+"""The plan: which frames a run makes, in which order, and in which shard each one lies.
+
+Shard names and contents follow from the plan alone, never from the number of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from datagen.errors import DatagenError
+from writers import shard_name
+
+if TYPE_CHECKING:
+    from datagen.config import RunConfig
+
+PLAN_FORMAT = 1
+_NOT_IN_FINGERPRINT = {"output", "workers", "cache"}
+
+
+@dataclass(frozen=True, slots=True)
+class StatePlan:
+    """A state that samples start from."""
+
+    name: str
+    """Name of the state's layer in the scene folder."""
+    initial_state: int | None = None
+    """Index of LIBERO's initial state."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenePlan:
+    """A scene of the run and the states it is shown in."""
+
+    scene_id: str
+    source: str
+    """Where it comes from: `libero/<suite>/<task>` or `mjcf/<path>`."""
+    config_index: int
+    """Index into the config's list of sources."""
+    states: tuple[StatePlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FramePlan:
+    """One frame: one sample, seen by every camera through every backend."""
+
+    scene_id: str
+    episode_index: int
+    frame_index: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShardPlan:
+    """Whole frames of one scene, made by one worker into one file."""
+
+    index: int
+    scene_id: str
+    frames: tuple[FramePlan, ...]
+
+    @property
+    def name(self) -> str:
+        """File name."""
+        return shard_name(self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """All frames of a run, scene by scene."""
+
+    cameras: tuple[str, ...]
+    backends: tuple[str, ...]
+    scenes: tuple[ScenePlan, ...]
+    shards: tuple[ShardPlan, ...]
+    fingerprint: str
+    """BLAKE2b of all that decides bytes."""
+
+    @property
+    def views_per_frame(self) -> int:
+        """Rows that one frame gives."""
+        return len(self.cameras) * len(self.backends)
+
+    @property
+    def frames(self) -> Iterator[FramePlan]:
+        """All frames in order."""
+        return (frame for shard in self.shards for frame in shard.frames)
+
+    @property
+    def view_count(self) -> int:
+        """Rows of the whole run."""
+        return self.views_per_frame * sum(len(shard.frames) for shard in self.shards)
+
+    def scene(self, scene_id: str) -> ScenePlan:
+        """Scene by its id."""
+        return next(scene for scene in self.scenes if scene.scene_id == scene_id)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the plan as JSON values; a shard's frames are told by its first episode."""
+        return {
+            "format": PLAN_FORMAT,
+            "cameras": list(self.cameras),
+            "backends": list(self.backends),
+            "scenes": [
+                {
+                    "scene_id": scene.scene_id,
+                    "source": scene.source,
+                    "config_index": scene.config_index,
+                    "states": [[state.name, state.initial_state] for state in scene.states],
+                }
+                for scene in self.scenes
+            ],
+            "shards": [
+                [shard.name, shard.scene_id, shard.frames[0].episode_index, len(shard.frames)]
+                for shard in self.shards
+            ],
+            "fingerprint": self.fingerprint,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RunPlan:
+        """Read what `to_json` gave.
+
+        Raises:
+            DatagenError: It is not a plan of this format.
+        """
+        if data.get("format") != PLAN_FORMAT:
+            raise DatagenError(
+                f"plan: format {data.get('format')!r}, this version reads {PLAN_FORMAT}."
+            )
+        try:
+            scenes = {
+                record["scene_id"]: ScenePlan(
+                    record["scene_id"],
+                    record["source"],
+                    record["config_index"],
+                    tuple(StatePlan(name, index) for name, index in record["states"]),
+                )
+                for record in data["scenes"]
+            }
+            return cls(
+                tuple(data["cameras"]),
+                tuple(data["backends"]),
+                tuple(scenes.values()),
+                tuple(
+                    ShardPlan(index, scene_id, _frames(scenes[scene_id], first, first + count))
+                    for index, (_, scene_id, first, count) in enumerate(data["shards"])
+                ),
+                data["fingerprint"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DatagenError(f"plan: damaged ({error!r}).") from error
+
+
+def build_plan(config: RunConfig, scenes: Sequence[ScenePlan], fingerprint: str = "") -> RunPlan:
+    """Lay out the frames of a run.
+
+    Order: scene, then sample, then state; so more samples per state only add episodes. An
+    episode is one frame; episodes count from 0 in each scene. A shard holds frames of one scene.
+    `config.limit` keeps the first frames, as many as hold that number of rows; scenes of which
+    nothing is left are not in the plan.
+    """
+    views_per_frame = len(config.cameras) * len(config.backends)
+    left = None if config.limit is None else -(-config.limit // views_per_frame)
+    kept: list[ScenePlan] = []
+    shards: list[ShardPlan] = []
+    step = config.parquet.frames_per_shard
+    for scene in scenes:
+        count = len(scene.states) * config.samples_per_state
+        if left is not None:
+            count = min(count, left)
+            left -= count
+        if not count:
+            continue
+        kept.append(scene)
+        shards.extend(
+            ShardPlan(index, scene.scene_id, _frames(scene, first, min(first + step, count)))
+            for index, first in enumerate(range(0, count, step), start=len(shards))
+        )
+    return RunPlan(config.cameras, config.backends, tuple(kept), tuple(shards), fingerprint)
+
+
+def fingerprint(config: RunConfig, versions: Mapping[str, str], digests: Mapping[str, str]) -> str:
+    """BLAKE2b of all that decides the bytes of a run, as 32 hex digits.
+
+    Args:
+        config: Settings; where files lie and how many workers there are is left out.
+        versions: Versions of the libraries, and what else of the machine decides bytes.
+        digests: Digest of each scene, by scene id.
+    """
+    content = {
+        "plan_format": PLAN_FORMAT,
+        "config": config.model_dump(mode="json", exclude=_NOT_IN_FINGERPRINT),
+        "versions": dict(versions),
+        "digests": dict(digests),
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _frames(scene: ScenePlan, first: int, stop: int) -> tuple[FramePlan, ...]:
+    return tuple(
+        FramePlan(scene.scene_id, episode, 0, scene.states[episode % len(scene.states)].name)
+        for episode in range(first, stop)
+    )

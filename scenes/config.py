@@ -1,0 +1,119 @@
+"""Settings of what scenes are made from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+
+class StateCount(_Settings):
+    """The first so many initial states."""
+
+    count: int = Field(ge=1)
+    """How many, from the first."""
+
+
+def _kind(value: object) -> str:
+    """Tell the spellings of a choice apart, so that errors are those of the one meant."""
+    if isinstance(value, str):
+        return "<word>"
+    return "<count>" if isinstance(value, dict | StateCount) else "<list>"
+
+
+class LiberoSource(_Settings):
+    """Tasks of a LIBERO suite."""
+
+    suite: str
+    """Name of the suite, such as libero_spatial; `datagen scenes` lists them."""
+
+    tasks: Annotated[
+        Annotated[Literal["all"], Tag("<word>")]
+        | Annotated[tuple[int | str, ...], Field(min_length=1), Tag("<list>")],
+        Discriminator(_kind),
+    ] = "all"
+    """`all`, or tasks by index or by name; `datagen scenes SUITE` lists them."""
+
+    initial_states: Annotated[
+        Annotated[Literal["all"], Tag("<word>")]
+        | Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1), Tag("<list>")]
+        | Annotated[StateCount, Tag("<count>")],
+        Discriminator(_kind),
+    ] = StateCount(count=1)
+    """Initial states of each task: `all`, indices, or `{count: n}` for the first n."""
+
+    state: Literal["settled", "stored"] = "settled"
+    """`settled`: objects have come to rest; `stored`: as in LIBERO's files, some float."""
+
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    """Seed of the fixtures' poses, which LIBERO's initial states do not hold."""
+
+    @field_validator("tasks", "initial_states")
+    @classmethod
+    def _refuse_repeats(cls, value: object) -> object:
+        if isinstance(value, tuple) and len(set(value)) < len(value):
+            raise ValueError("lists something twice")
+        return value
+
+
+class ObjectGroup(_Settings):
+    """Bodies and geoms that make one object."""
+
+    label: str = Field(pattern="^[a-z0-9_]+$")
+    """Class label."""
+
+    bodies: tuple[str, ...] = ()
+    """Bodies by name; a body that is not listed belongs to its root body's object."""
+
+    geoms: tuple[str, ...] = ()
+    """Geoms of the world body, by name or as `#<id>`."""
+
+
+class MjcfSource(_Settings):
+    """A MuJoCo model."""
+
+    path: Path
+    """XML file, from the current folder."""
+
+    keyframe: str | None = None
+    """Keyframe that says where everything stands; none: the model's initial position."""
+
+    main_camera: str | None = None
+    """Camera whose picture fixes the exposure; none: the model's first."""
+
+    objects: dict[str, ObjectGroup] = Field(default_factory=dict)
+    """Objects by name, in place of the rule that each root body is one."""
+
+    drawn_groups: tuple[Annotated[int, Field(ge=0, le=5)], ...] | None = None
+    """Geom groups that are drawn; none: found from the model."""
+
+
+class SourceConfig(_Settings):
+    """One source of scenes: exactly one of the kinds below."""
+
+    libero: LiberoSource | None = None
+    """Tasks of a LIBERO suite."""
+
+    mjcf: MjcfSource | None = None
+    """A MuJoCo model."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> SourceConfig:
+        if (self.libero is None) == (self.mjcf is None):
+            raise ValueError("a source is exactly one of: libero, mjcf")
+        return self
