@@ -18,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 
+from datagen.backends.base import Pass
+from datagen.backends.registry import capabilities
 from datagen.config_errors import validation_sentences
 from datagen.config_file import apply_overrides, read_yaml
 from datagen.errors import ConfigError
@@ -28,6 +30,15 @@ from writers import OutputConfig
 SamplesPerPixel = Literal[1, 4, 16, 64, 256, 1024, 4096]
 BackendName = Literal["mitsuba", "mujoco"]
 PassName = Literal["rgb", "depth", "segmentation", "distance", "normal", "albedo", "hdr"]
+_BUFFER: dict[PassName, Pass] = {
+    "rgb": "rgb",
+    "depth": "depth",
+    "segmentation": "part",
+    "distance": "distance",
+    "normal": "normal",
+    "albedo": "albedo",
+    "hdr": "hdr",
+}
 PictureSide = Annotated[int, Field(gt=0, le=8192)]
 CACHE_VARIABLE = "DATAGEN_CACHE"
 
@@ -57,11 +68,11 @@ class MitsubaConfig(_Settings):
     variant: Literal["auto", "llvm", "scalar", "cuda"] = "auto"
     """Kind of renderer; `auto` takes the fastest one that works on the machine."""
 
-    soft_lights: bool = True
-    """Give lights an extent, so that shadows have soft edges."""
+    soft_copies: int = Field(default=12, ge=1, le=256)
+    """Points that stand for each light's extent; 1 gives hard shadows."""
 
     cull_back_faces: bool = False
-    """Look through surfaces seen from behind, as MuJoCo does."""
+    """Look through surfaces seen from behind in labels and depth, as MuJoCo does."""
 
     @field_validator("spp")
     @classmethod
@@ -77,6 +88,9 @@ class MujocoConfig(_Settings):
 
     colorspace: Literal["native", "display"] = "native"
     """`native`: as MuJoCo shows it; `display`: no texture is linearised."""
+
+    samples: int | None = Field(default=None, ge=0, le=64)
+    """Samples per pixel of the picture; none: what the model says."""
 
 
 def cache_folder() -> Path:
@@ -157,10 +171,21 @@ class RunConfig(_Settings):
         return value
 
     @model_validator(mode="after")
-    def _radiance_needs_mitsuba(self) -> RunConfig:
-        if "hdr" in self.passes and "mitsuba" not in self.backends:
-            raise ValueError("passes: 'hdr' needs the backend mitsuba")
+    def _every_pass_has_a_backend(self) -> RunConfig:
+        offered = capabilities()
+        for name in self.passes:
+            able = [backend for backend in offered if _BUFFER[name] in offered[backend]]
+            if not set(able) & set(self.backends):
+                raise ValueError(
+                    f"the pass {name!r} needs one of the backends {', '.join(able)}; "
+                    f"backends lists {', '.join(self.backends)}"
+                )
         return self
+
+    @property
+    def buffers(self) -> frozenset[Pass]:
+        """Passes to ask a backend for, where it has them."""
+        return frozenset(_BUFFER[name] for name in self.passes)
 
     @property
     def file(self) -> str:

@@ -85,7 +85,7 @@ def _sentence(details: ErrorDetails, model: type[BaseModel], data: Any) -> str:
     shown = _shown(value)
     if message.startswith("should"):
         message = f"{shown} {message}"
-    elif shown not in message:
+    elif location and shown not in message:
         message = f"{shown}: {message}"
     return f"{key}: {message}." if key else f"{message}."
 

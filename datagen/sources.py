@@ -122,12 +122,11 @@ def _mjcf_scene(config: RunConfig, index: int, source: MjcfSource) -> ScenePlan:
             f"scenes.{index}.mjcf.path: {str(source.path)!r} {what} "
             f"(looked for {source.path.absolute()})."
         )
-    state = f"key_{_word(source.keyframe)}" if source.keyframe is not None else "initial"
     return ScenePlan(
         scene_id=_word(source.path.stem),
         source=f"mjcf/{source.path.as_posix()}",
         config_index=index,
-        states=(StatePlan(state),),
+        states=(StatePlan(source.keyframe or "rest"),),
     )
 
 

@@ -90,11 +90,8 @@ class MjcfSource(_Settings):
     path: Path
     """XML file, from the current folder."""
 
-    keyframe: str | None = None
+    keyframe: str | None = Field(default=None, pattern=r"^[\w.@+ -]+$")
     """Keyframe that says where everything stands; none: the model's initial position."""
-
-    main_camera: str | None = None
-    """Camera whose picture fixes the exposure; none: the model's first."""
 
     objects: dict[str, ObjectGroup] = Field(default_factory=dict)
     """Objects by name, in place of the rule that each root body is one."""

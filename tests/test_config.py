@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datagen.backends.mitsuba import MitsubaBackend
+from datagen.backends.mujoco import MujocoBackend
 from datagen.config import RunConfig, cache_folder, load_config
 from datagen.config_file import apply_overrides, parse_yaml
 from datagen.errors import ConfigError
@@ -162,10 +165,25 @@ def test_missing_settings_are_named() -> None:
     ]
 
 
-def test_radiance_without_the_path_tracer_is_refused() -> None:
-    data = with_value("passes", ["rgb", "hdr"]) | {"backends": ["mujoco"]}
-    assert "'hdr' needs the backend mitsuba" in problem(data)
-    RunConfig.from_data(data | {"backends": ["mujoco", "mitsuba"]})
+@pytest.mark.parametrize("name", ["hdr", "normal"])
+def test_pass_that_no_chosen_backend_gives_is_refused(name: str) -> None:
+    data = with_value("passes", ["rgb", name])
+    assert problem(data | {"backends": ["mujoco"]}) == (
+        f"x.yaml: the pass {name!r} needs one of the backends mitsuba; backends lists mujoco."
+    )
+    config = RunConfig.from_data(data | {"backends": ["mujoco", "mitsuba"]})
+    assert config.buffers == {"rgb", name}
+
+
+def test_backend_settings_are_the_options_of_the_backends() -> None:
+    config = RunConfig.from_data(SMALL)
+    for backend, settings in (
+        (MitsubaBackend, config.mitsuba),
+        (MujocoBackend, config.mujoco),
+    ):
+        options = inspect.signature(backend).parameters
+        for name, value in settings.model_dump().items():
+            assert options[name].default == value
 
 
 def test_infinite_number_is_refused() -> None:
@@ -371,9 +389,13 @@ def test_missing_model_file_is_refused_with_the_path_tried(tmp_path: Path) -> No
 def test_keyframe_name_cannot_lead_out_of_the_scene_folder(tmp_path: Path) -> None:
     path = tmp_path / "a b.xml"
     path.write_text("<mujoco/>")
-    source = {"mjcf": {"path": str(path), "keyframe": "../../home"}}
-    (plan,) = plan_scenes(RunConfig.from_data(SMALL | {"scenes": [source]}))
-    assert (plan.scene_id, plan.states[0].name) == ("a_b", "key_home")
+
+    def source(keyframe: str) -> dict[str, Any]:
+        return SMALL | {"scenes": [{"mjcf": {"path": str(path), "keyframe": keyframe}}]}
+
+    (plan,) = plan_scenes(RunConfig.from_data(source("home 2")))
+    assert (plan.scene_id, plan.states[0].name) == ("a_b", "home 2")
+    assert "x.yaml: scenes.0.mjcf.keyframe: '../home' should " in problem(source("../home"))
 
 
 def test_unknown_camera_is_refused_with_those_of_the_scene() -> None:
