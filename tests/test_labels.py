@@ -15,6 +15,7 @@ from datagen.errors import DatagenError
 from datagen.labels import Labeler, ObjectLabel, ViewLabels, shapes
 from scenes import SampleLayer, Scene, convert_mjcf, pinhole
 from scenes.info import RobotInfo
+from scenes.transforms import rotation_from_quaternion
 
 CASES = Path(__file__).parent / "cases"
 
@@ -258,7 +259,9 @@ def test_a_part_map_that_does_not_fit_is_refused(
 def test_the_box_of_a_rigid_object_is_its_own_wherever_it_goes(arm: Bench) -> None:
     at_rest = by_name(arm.see_nothing("top", Size(8, 6)))["cube"]
     body = next(body for body in arm.scene.info.bodies if body.name == "cube")
-    turn = np.array([[0.6, -0.8, 0, 1], [0.8, 0.6, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
+    turn = np.eye(4)
+    turn[:3, :3] = rotation_from_quaternion(np.array([0.1, 0.5, -0.7, 0.5]))
+    turn[:3, 3] = 0.1, 2.7, 3.3
     arm.sample.set_pose(body.path, turn)
     moved = by_name(arm.see_nothing("top", Size(8, 6)))["cube"]
     np.testing.assert_allclose(at_rest.box.size, [0.2, 0.2, 0.2], rtol=1e-6)

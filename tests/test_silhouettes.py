@@ -222,3 +222,21 @@ def test_the_camera_pose_moves_the_picture_and_not_the_world() -> None:
     still = of_mesh(mesh, at(0, 0.1, 1.4), camera())
     moved = of_mesh(mesh, turn @ at(0, 0.1, 1.4), camera(T_world_camera=turn))
     np.testing.assert_array_equal(picture(still, camera()), picture(moved, camera()))
+
+
+def test_a_thing_that_only_touches_the_picture_from_outside_is_outside() -> None:
+    # With f = 64 and the principal point at 32 the edge projects to x = 0 exactly.
+    view = Pinhole(np.array([[64.0, 0, 32], [0, 64.0, 24], [0, 0, 1]]), np.eye(4), 64, 48, 0.1)
+    sheet = [[-1.0, -0.1, 1], [-0.5, -0.1, 1], [-0.5, 0.1, 1], [-1.0, 0.1, 1]]
+    assert silhouette(sheet, [[0, 1, 2], [0, 2, 3]], np.eye(4), view) is None
+
+
+def test_split_vertices_are_welded_even_across_the_two_zeros() -> None:
+    mesh = trimesh.creation.box((1, 1, 1), transform=at(0.5, 0.5, 0.5))
+    soup = np.asarray(mesh.vertices, np.float32)[mesh.faces.reshape(-1)]
+    signs = np.random.default_rng(1).choice([-1, 1], soup.shape)
+    soup = np.where(soup == 0, soup * signs, soup).astype(np.float32)
+    outline = make_outline(soup, np.arange(36, dtype=np.int32).reshape(-1, 3))
+    assert outline.points.shape == (3, 8)
+    assert outline.shared.shape == (4, 18)
+    assert outline.open.shape == (3, 0)

@@ -1,4 +1,8 @@
-"""Whole silhouettes: which pixels an object would cover if nothing stood before it."""
+"""Whole silhouettes: which pixels an object would cover if nothing stood before it.
+
+The answer is that of one ray per pixel centre against every triangle, found from the object's
+outline: double precision, plain sums and products, the same bits on every CPU.
+"""
 
 from __future__ import annotations
 
