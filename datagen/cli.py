@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import sys
 import traceback
 from collections.abc import Callable
@@ -160,10 +161,18 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the USD stage.")],
 ) -> None:
     """Convert any MJCF file to a USD stage with a report of what became of each element."""
+    if out.exists():
+        raise ConfigError(f"{out}: already exists; name a folder that does not.")
+
     from scenes import convert_mjcf
 
     convert_mjcf(scene, out)
-    typer.echo(f"{out / 'scene.usda'}")
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    counts = ", ".join(f"{count} {kind}" for kind, count in report["counts_out"].items())
+    typer.echo(f"{out / 'scene.usda'}: {counts}")
+    for title in ("approximated", "left_out", "caveats"):
+        for line in report[title]:
+            typer.echo(f"{title.replace('_', ' ')}: {line}")
 
 
 @app.command()
