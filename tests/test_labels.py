@@ -259,15 +259,18 @@ def test_a_part_map_that_does_not_fit_is_refused(
 def test_the_box_of_a_rigid_object_is_its_own_wherever_it_goes(arm: Bench) -> None:
     at_rest = by_name(arm.see_nothing("top", Size(8, 6)))["cube"]
     body = next(body for body in arm.scene.info.bodies if body.name == "cube")
-    turn = np.eye(4)
-    turn[:3, :3] = rotation_from_quaternion(np.array([0.1, 0.5, -0.7, 0.5]))
-    turn[:3, 3] = 0.1, 2.7, 3.3
-    arm.sample.set_pose(body.path, turn)
-    moved = by_name(arm.see_nothing("top", Size(8, 6)))["cube"]
     np.testing.assert_allclose(at_rest.box.size, [0.2, 0.2, 0.2], rtol=1e-6)
-    np.testing.assert_array_equal(at_rest.box.size, moved.box.size)
-    np.testing.assert_array_equal(at_rest.box.center, moved.box.center)
-    np.testing.assert_array_equal(moved.T_world_object, turn)
+    rng = np.random.default_rng(3)
+    for _ in range(8):
+        quaternion = rng.normal(size=4)
+        turn = np.eye(4)
+        turn[:3, :3] = rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
+        turn[:3, 3] = rng.normal(size=3)
+        arm.sample.set_pose(body.path, turn)
+        moved = by_name(arm.see_nothing("top", Size(8, 6)))["cube"]
+        np.testing.assert_array_equal(at_rest.box.size, moved.box.size)
+        np.testing.assert_array_equal(at_rest.box.center, moved.box.center)
+        np.testing.assert_array_equal(moved.T_world_object, turn)
 
 
 def test_the_box_of_an_articulated_object_follows_its_joints(arm: Bench) -> None:
