@@ -23,6 +23,9 @@ _PATHS = re.compile(r"n?paths|\w+_pathadr|nbuffer")
 def patch_model(root: ET.Element, model: Any) -> None:
     """Write into the XML what a reset changed in the compiled model: body poses, site colours.
 
+    The model's statistics are written too: MuJoCo would compute them anew from the changed poses,
+    and the renderer's clipping planes hang on them.
+
     Only changed elements are touched, with all digits. MuJoCo's own XML writer rounds every number
     to six digits, which moves cameras by 3e-6 m.
     """
@@ -43,6 +46,11 @@ def patch_model(root: ET.Element, model: Any) -> None:
     for i in range(model.nsite):
         if not np.array_equal(model.site_rgba[i], before.site_rgba[i]):
             _named(sites, model.site(i).name).set("rgba", _digits(model.site_rgba[i]))
+    statistic = root.find("statistic")
+    if statistic is None:
+        statistic = ET.SubElement(root, "statistic")
+    for name in ("meaninertia", "meanmass", "meansize", "extent", "center"):
+        statistic.set(name, _digits(np.atleast_1d(getattr(model.stat, name))))
 
 
 def relocate_files(root: ET.Element, folder: Path, store: Path, roots: list[Path]) -> None:

@@ -175,7 +175,7 @@ def _run_build(jobs: list[Job], cache: Path, progress: Progress | None) -> None:
     """Build bundles in a process of its own, and show what it printed only when it fails."""
     request: Request = {
         "jobs": jobs,
-        "store": str(cache / "assets"),
+        "cache": str(cache),
         "asset_roots": [str(root) for root in installed_catalogue().asset_roots],
     }
     with tempfile.TemporaryDirectory(prefix="datagen-libero-") as name:

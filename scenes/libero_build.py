@@ -11,6 +11,7 @@ stands in where OpenCV cannot be loaded (robosuite uses it for windows on a scre
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.metadata
 import json
 import os
@@ -68,10 +69,10 @@ class Job(TypedDict):
 
 
 class Request(TypedDict):
-    """What to build, the store of shared files, and the folders a model may read from."""
+    """What to build, where, and the folders a model may read from."""
 
     jobs: list[Job]
-    store: str
+    cache: str
     asset_roots: list[str]
 
 
@@ -95,8 +96,6 @@ def build_bundle(job: Job, store: Path, roots: list[Path], control_env: Callable
     Raises:
         SceneError: When the task's scene or states cannot be kept faithfully.
     """
-    import mujoco
-
     env = _reset_environment(job, control_env)
     try:
         domain, model = env.env, env.sim.model._model
@@ -108,7 +107,7 @@ def build_bundle(job: Job, store: Path, roots: list[Path], control_env: Callable
         try:
             relocate_files(root, staging, store, roots)
             ET.ElementTree(root).write(staging / "model.xml", encoding="utf-8")
-            kept = mujoco.MjModel.from_xml_path(str(staging / "model.xml"))
+            kept = _compile_from_store(root, store)
             changed = [n for n in differing_fields(model, kept) if n not in _FROM_FIXTURE_POSE]
             if changed:
                 raise SceneError(f"the bundle's model differs from LIBERO's in {changed}.")
@@ -160,6 +159,19 @@ def _reset_environment(job: Job, control_env: Callable[..., Any]) -> Any:
     raise SceneError(f"LIBERO placed no objects in {_ATTEMPTS} attempts.")
 
 
+def _compile_from_store(root: ET.Element, store: Path) -> Any:
+    """Compile a written model with its files taken from the store.
+
+    They are the bundle's own files under another name, which MuJoCo keeps for the next task.
+    """
+    import mujoco
+
+    root = copy.deepcopy(root)
+    for compiler in root.iter("compiler"):
+        compiler.set("assetdir", str(store.parent))
+    return mujoco.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
+
+
 def _load_states(path: Path, width: int) -> np.ndarray:
     with np.load(path, allow_pickle=False) as archive:
         states = np.ascontiguousarray(archive["states"], dtype=np.float64)
@@ -191,7 +203,10 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     control_env = _import_control_env()
-    store, roots = Path(request["store"]), [Path(r).resolve() for r in request["asset_roots"]]
+    store, roots = (
+        Path(request["cache"]) / "assets",
+        [Path(r).resolve() for r in request["asset_roots"]],
+    )
     store.mkdir(parents=True, exist_ok=True)
     for number, job in enumerate(request["jobs"]):
         start = time.perf_counter()

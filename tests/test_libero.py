@@ -188,11 +188,14 @@ def test_a_reset_is_written_back_without_rounding(tmp_path: Path) -> None:
     quaternion = np.array([1.0, 0.1, 0.2, 0.3]) / np.linalg.norm([1.0, 0.1, 0.2, 0.3])
     model.body_pos[1], model.body_quat[1] = [0.1, 1 / 3, 2e-9], quaternion
     model.site_rgba[0] = [0, 1, 0, 0]
+    model.stat.extent, model.stat.center[:] = 1 / 7, [0.1, 0.2, 1 / 3]
     patch_model(root, model)
     again = mujoco.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
     np.testing.assert_array_equal(again.body_pos, model.body_pos)
     np.testing.assert_allclose(again.body_quat, model.body_quat, rtol=0, atol=2e-16)
     np.testing.assert_array_equal(again.site_rgba, model.site_rgba)
+    assert again.stat.extent == 1 / 7
+    np.testing.assert_array_equal(again.stat.center, model.stat.center)
 
 
 def test_models_that_differ_in_one_number_are_told_apart(tmp_path: Path) -> None:
