@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from datagen.backends import gl
 from datagen.backends.errors import BackendError
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def unset(monkeypatch: pytest.MonkeyPatch):
     for variable in ("MUJOCO_GL", "PYOPENGL_PLATFORM"):
         monkeypatch.delenv(variable, raising=False)
@@ -17,6 +15,7 @@ def unset(monkeypatch: pytest.MonkeyPatch):
     gl.choose_gl.cache_clear()
 
 
+@pytest.mark.usefixtures("unset")
 def test_no_working_library_is_one_sentence_with_the_debian_packages(monkeypatch) -> None:
     monkeypatch.setattr(gl, "_PROBE", "import sys; sys.exit('no ' + sys.argv[1])")
     with pytest.raises(BackendError) as refused:
@@ -27,12 +26,14 @@ def test_no_working_library_is_one_sentence_with_the_debian_packages(monkeypatch
     assert "\n" not in message
 
 
+@pytest.mark.usefixtures("unset")
 def test_a_driver_that_aborts_is_passed_over_for_the_next(monkeypatch) -> None:
     probe = "import os, sys; os.abort() if sys.argv[1] == 'egl' else print('soft')"
     monkeypatch.setattr(gl, "_PROBE", probe)
     assert gl.choose_gl() == ("osmesa", "soft")
 
 
+@pytest.mark.usefixtures("unset")
 def test_a_driver_that_hangs_is_passed_over_for_the_next(monkeypatch) -> None:
     probe = "import sys, time; time.sleep(60 if sys.argv[1] == 'egl' else 0); print('soft')"
     monkeypatch.setattr(gl, "_PROBE", probe)
@@ -40,6 +41,7 @@ def test_a_driver_that_hangs_is_passed_over_for_the_next(monkeypatch) -> None:
     assert gl.choose_gl() == ("osmesa", "soft")
 
 
+@pytest.mark.usefixtures("unset")
 def test_the_platform_the_user_names_is_the_only_one_tried(monkeypatch) -> None:
     probe = "import os, sys; print(sys.argv[1], os.environ['MUJOCO_GL'])"
     monkeypatch.setattr(gl, "_PROBE", probe)
@@ -52,12 +54,14 @@ def test_the_platform_the_user_names_is_the_only_one_tried(monkeypatch) -> None:
     assert "osmesa: OSError: gone" in str(refused.value) and "egl:" not in str(refused.value)
 
 
+@pytest.mark.usefixtures("unset")
 def test_opengl_turned_off_by_the_user_is_refused_with_the_variable(monkeypatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "disable")
     with pytest.raises(BackendError, match=r"MUJOCO_GL='disable'.*egl, osmesa"):
         gl.choose_gl()
 
 
+@pytest.mark.usefixtures("unset")
 def test_the_choice_is_made_once_per_process(monkeypatch, tmp_path) -> None:
     log = tmp_path / "log"
     monkeypatch.setattr(gl, "_PROBE", f"open({str(log)!r}, 'a').write('x'); print('soft')")
@@ -77,4 +81,3 @@ def test_a_context_is_current_only_inside_its_block() -> None:
 
         assert not EGL.eglGetCurrentContext()
     context.free()
-    assert "MUJOCO_GL" not in os.environ

@@ -96,7 +96,7 @@ def _probe(name: GlPlatform) -> tuple[str | None, str]:
         return None, f"killed by signal {-done.returncode}"
     # The traceback's last unindented line is the error; what follows comes from clean-up.
     lines = done.stderr.split("Exception ignored")[0].strip().splitlines()
-    return None, lines[-1] if lines else f"exit code {done.returncode}"
+    return None, lines[-1].split(". ")[0] if lines else f"exit code {done.returncode}"
 
 
 class GlContext:
@@ -115,7 +115,7 @@ class GlContext:
         try:
             module = importlib.import_module(f"mujoco.{self.platform}")
             self._context: Any = module.GLContext(16, 16)
-        except (ImportError, RuntimeError) as error:
+        except (ImportError, AttributeError, RuntimeError) as error:
             raise BackendError(
                 f"backend mujoco: no {self.platform} context: {error}; another OpenGL platform "
                 "may be in use in this process."
