@@ -3,7 +3,8 @@
 from randomizers.camera_pose import CameraPose, Orbit
 from randomizers.checks import Check, Overlap, check_interpenetration, overlaps
 from randomizers.config import RandomizerConfig, RandomizeSection
-from randomizers.distributions import Distribution, parse_distribution
+from randomizers.distribution_parsing import parse_distribution
+from randomizers.distributions import Distribution
 from randomizers.draw import Draw, SampleId, parse_recipe, recipe_json
 from randomizers.errors import RandomizerError
 from randomizers.light import Light

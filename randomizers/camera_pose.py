@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from randomizers.draw import Draw, Value
 from randomizers.errors import RandomizerError
@@ -34,6 +34,12 @@ class Orbit(Settings, frozen=True):
 
     elevation: Number | None = None
     """Turn about the camera's x axis through the point [deg]; positive looks from higher up."""
+
+    @model_validator(mode="after")
+    def _turns(self) -> Orbit:
+        if self.azimuth is None and self.elevation is None:
+            raise ValueError("draws nothing: set one of azimuth, elevation")
+        return self
 
 
 class CameraPose(Randomizer, frozen=True):

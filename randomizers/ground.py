@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 LEVEL = 5e-3
 """Height within which surfaces make one level, and by which a thing may sink into it [m]."""
-FLOAT = 0.1
+FLOAT = 0.25
 """Highest a thing may float above what is taken as its support [m]: stored states float."""
+CONTACT = 1e-7
+"""Depth from which two things touch [m]; below it is rounding."""
+HOLDERS = frozenset({"robot", "gripper"})
+"""Kinds of objects whose touch holds a thing."""
 UPRIGHT = np.cos(np.deg2rad(5.0))
 """Least vertical part of the normal of a face that carries things."""
 _GRID = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 7)] * 2), axis=-1).reshape(-1, 2)
@@ -45,6 +49,7 @@ class Ground:
         self.shapes: Shapes = shapes_of(sample.scene)
         self.boxes: Boxes = start_boxes(sample)
         self._depths: dict[int, dict[tuple[int, int], float]] = {}
+        self._carried: dict[int, frozenset[int]] = {}
 
     @cached_property
     def supports(self) -> dict[int, Support]:
@@ -52,12 +57,37 @@ class Ground:
         found = {instance: self._support(instance) for instance in self.shapes.free}
         return {instance: support for instance, support in found.items() if support is not None}
 
-    def carried(self, instance: int) -> set[int]:
-        """Instances that rest on an object, directly or on each other."""
-        group = {instance}
-        while more := {i for i, s in self.supports.items() if s.instance in group} - group:
-            group |= more
-        return group - {instance}
+    @cached_property
+    def contacts(self) -> dict[int, set[int]]:
+        """Instances that each movable instance touches, by their boxes."""
+        everything = np.ones(len(self.boxes), dtype=np.bool_)
+        movable = np.isin(self.shapes.instances, list(self.shapes.free))
+        found: dict[int, set[int]] = {instance: set() for instance in self.shapes.free}
+        pairs = depths(self.boxes, self.shapes.instances, movable, everything)
+        for (first, second), depth in pairs.items():
+            if depth > CONTACT:
+                found[first].add(second)
+        return found
+
+    def held(self, instance: int) -> bool:
+        """Tell whether the robot touches an object or something that moves along with it."""
+        kinds = {thing.instance: thing.kind for thing in self.shapes.info.objects}
+        group = {instance} | self.carried(instance)
+        return any(kinds[other] in HOLDERS for member in group for other in self.contacts[member])
+
+    def carried(self, instance: int) -> frozenset[int]:
+        """Movable instances that go where an object goes.
+
+        They rest on it or, touching it, may lean on it, directly or by others between. What the
+        object itself rests on stays.
+        """
+        if instance not in self._carried:
+            stays = self.bases(instance)
+            group = {instance}
+            while more := self._next_to(group) - group - stays:
+                group |= more
+            self._carried[instance] = frozenset(group - {instance})
+        return self._carried[instance]
 
     def bases(self, instance: int) -> set[int]:
         """Movable instances that an object rests on, directly or on each other."""
@@ -78,6 +108,11 @@ class Ground:
             group = self.members(instance)
             self._depths[instance] = depths(self.boxes, self.shapes.instances, group, ~group)
         return self._depths[instance]
+
+    def _next_to(self, group: set[int]) -> set[int]:
+        resting = {i for i, support in self.supports.items() if support.instance in group}
+        touching = {other for member in group for other in self.contacts[member]}
+        return resting | (touching & self.shapes.free.keys())
 
     def _support(self, instance: int) -> Support | None:
         own = self.shapes.instances == instance

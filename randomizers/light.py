@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import numpy as np
 from pydantic import AfterValidator, Field, field_validator
 
-from randomizers.distributions import Distribution, parse_distribution
+from randomizers.distribution_parsing import parse_distribution
+from randomizers.distributions import Distribution
 from randomizers.draw import Draw, Value
 from randomizers.randomizer import Factor, Factors, Number, Randomizer, Triple, refuse_view
 from randomizers.rotations import rotation

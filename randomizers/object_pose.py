@@ -31,9 +31,10 @@ class ObjectPose(Randomizer, frozen=True):
     it and the sample is flagged `object_pose_exhausted`. An object under which nothing is found
     stays too, with the flag `object_pose_unsupported`.
 
-    What rests on or in a moved object moves along. If both are targets, only the lower one is
-    drawn for. Objects are put one after another in the order of the scene, each clear of where
-    the others stand by then.
+    What rests on or in a moved object, or touches it and so may lean on it, moves along. What an
+    object rests on is drawn for in its stead if it is a target too, and an object that moved
+    along already is not drawn for again. One that the robot touches stays. Objects are put one
+    after another in the order of the scene, each clear of where the others stand by then.
     """
 
     type: Literal["object_pose"] = "object_pose"
@@ -66,15 +67,21 @@ class ObjectPose(Randomizer, frozen=True):
     def draw(self, target: str, trial: Trial) -> list[Draw]:
         """Draw for one object until it fits."""
         placement = trial.placement
+        ground = placement.ground
         paths = placement.shapes.paths
         instance = next(number for number, path in paths.items() if path == target)
         targets = set(self.find(trial.sample.scene.info))
-        if any(paths[base] in targets for base in placement.ground.bases(instance)):
+        if any(paths[base] in targets for base in ground.bases(instance)):
             return []
-        carried = placement.ground.carried(instance)
-        if placement.moved & {instance, *carried}:
+        carried = ground.carried(instance)
+        movers = {placement.movers.get(i) for i in (instance, *carried)} - {None}
+        if placement.movers.get(instance) == self.name:
+            return []
+        if movers:
             return [trial.state(self, target, "kept", "moved by another randomizer")]
-        if instance not in placement.ground.supports:
+        if ground.held(instance):
+            return [trial.state(self, target, "kept", "held")]
+        if instance not in ground.supports:
             trial.flags.add(UNSUPPORTED)
             return [trial.state(self, target, "kept", "unsupported")]
         first = trial.attempt(self) * self.attempts
@@ -84,7 +91,7 @@ class ObjectPose(Randomizer, frozen=True):
             parameters = {draw.parameter.partition(".")[2]: draw.value for draw in draws}
             move = _move(trial.sample, placement.shapes.free[instance], parameters)
             if placement.fits(instance, move):
-                placement.put(instance, move)
+                placement.put(instance, move, self.name)
                 if carried:
                     riders = tuple(paths[rider] for rider in sorted(carried))
                     draws.append(trial.state(self, target, "carried", riders, attempt))

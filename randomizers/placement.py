@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from randomizers.boxes import Boxes, Floats
 from randomizers.checks import allowed_depth, depths
-from randomizers.ground import ground_of, over_level
+from randomizers.ground import Support, ground_of, over_level
 
 if TYPE_CHECKING:
     from scenes import SampleLayer
@@ -22,33 +22,37 @@ class Placement:
         self.ground = ground_of(sample)
         self.shapes = self.ground.shapes
         self.boxes = self.ground.boxes
-        self.moved: set[int] = set()
-        """Instances that stand elsewhere than in the state."""
+        self.movers: dict[int, str] = {}
+        """Name of the randomizer that moved an instance, by instance."""
 
     def fits(self, instance: int, move: Floats) -> bool:
         """Tell whether an object, with what it carries, can stand elsewhere.
 
-        All of its footprint that had the support under it in the state must have it again, and
+        All of the footprints that had a support under them in the state must have it again, and
         no pair of objects may stand deeper in each other than the checks allow.
 
         Args:
             instance: Instance number of the object.
             move: Rigid transform from where the state puts it, [4, 4].
         """
-        support = self.ground.supports[instance]
-        points = support.points @ move[:2, :2].T + move[:2, 3]
-        base = self.shapes.instances == support.instance
-        if not over_level(points, self.boxes, base, support.height).all():
+        going = {instance, *self.ground.carried(instance)}
+        supports = [self.ground.supports[i] for i in going if i in self.ground.supports]
+        if not all(self._covers(s, move) for s in supports if s.instance not in going):
             return False
         group = self.ground.members(instance)
         found = depths(self._with(group, move), self.shapes.instances, group, ~group)
         before = self.ground.depths(instance)
         return all(depth <= allowed_depth(before.get(pair, 0.0)) for pair, depth in found.items())
 
-    def put(self, instance: int, move: Floats) -> None:
+    def put(self, instance: int, move: Floats, mover: str) -> None:
         """Put an object with what it carries elsewhere."""
         self.boxes = self._with(self.ground.members(instance), move)
-        self.moved |= {instance} | self.ground.carried(instance)
+        self.movers |= dict.fromkeys({instance, *self.ground.carried(instance)}, mover)
+
+    def _covers(self, support: Support, move: Floats) -> bool:
+        points = support.points @ move[:2, :2].T + move[:2, 3]
+        base = self.shapes.instances == support.instance
+        return bool(over_level(points, self.boxes, base, support.height).all())
 
     def _with(self, group: NDArray[np.bool_], move: Floats) -> Boxes:
         moved = self.ground.boxes[group].moved(move)

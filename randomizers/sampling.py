@@ -136,7 +136,7 @@ def _draw(
     # An earlier attempt may have moved what this one leaves alone.
     for path in sorted(written - owners.keys()):
         trial.sample.set(path, trial.sample.start(path))
-    written |= owners.keys()
+    written.update(owners)
     return recipe
 
 
