@@ -1,0 +1,198 @@
+"""The views of the page: pictures as data addresses, boxes, and a few numbers."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from datagen.report.colors import depth_picture, label_picture
+from datagen.report.overlay import DrawnBox, drawn_boxes
+from datagen.report.pixels import PixelFacts, pixel_facts
+from datagen.report.selection import shares, spread
+from datagen.report.shards import RunShards, View
+from datagen.report.tally import RunTally
+from writers import Row
+
+SHEET_VIEWS = 60
+"""Most views of the contact sheet; a view's backends count once."""
+_LARGEST_SIDE = 480
+"""Largest side of an embedded picture [px]."""
+_THUMBNAIL_SIDE = 112
+_FONT_SHARE = 0.036
+"""Size of the names over a picture, as a share of its longer side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What one backend shows of a view."""
+
+    backend: str
+    row_id: str
+    width: int
+    height: int
+    rgb: str
+    """Picture as a data address; so are the others."""
+    instance: str
+    semantic: str
+    depth: str
+    boxes: tuple[DrawnBox, ...]
+    font_size: float
+    box_count: int
+    """Tight boxes."""
+    facts: PixelFacts
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One view, by all backends."""
+
+    scene_id: str
+    camera: str
+    episode_index: int
+    frame_index: int
+    depth_range: tuple[float, float] | None
+    """Ends of the colour scale of depth [m], common to all backends."""
+    panels: tuple[Panel, ...]
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Flags of any backend."""
+        return tuple(sorted({flag for panel in self.panels for flag in panel.flags}))
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedRow:
+    """A row with flags, and what can be said about them."""
+
+    row_id: str
+    flags: tuple[str, ...]
+    reasons: tuple[str, ...]
+    picture: str
+    """Small picture as a data address."""
+
+
+def sheet_cards(shards: RunShards, tally: RunTally) -> list[Card]:
+    """Make the cards of an even choice of views, fair to scenes and cameras."""
+    first: dict[tuple[str, str], Sequence[int]] = {}
+    for (scene_id, camera, _), view in tally.views.items():
+        first.setdefault((scene_id, camera), view.positions)
+    places = shares([len(positions) for positions in first.values()], SHEET_VIEWS)
+    chosen = [
+        positions[i]
+        for positions, most in zip(first.values(), places, strict=True)
+        for i in spread(len(positions), most)
+    ]
+    groups = shards.siblings(shards.keys(chosen))
+    columns = ("rgb", "instance", "semantic", "depth")
+    size_of = {group[0].view: len(group) for group in groups}
+    waiting: dict[View, list[Row]] = {}
+    cards: dict[View, Card] = {}
+    for row in shards.rows([key for group in groups for key in group], columns):
+        view = (row.scene_id, row.episode_index, row.frame_index, row.camera)
+        waiting.setdefault(view, []).append(row)
+        if len(waiting[view]) == size_of[view]:
+            cards[view] = _card(waiting.pop(view))
+    return [cards[view] for view in size_of]
+
+
+def flagged_rows(shards: RunShards, positions: Sequence[int]) -> list[FlaggedRow]:
+    """Tell rows with flags one by one."""
+    keys = shards.keys(positions)
+    return [_flagged(shards, row) for row in shards.rows(keys, ("rgb", "depth"))]
+
+
+def _card(rows: Sequence[Row]) -> Card:
+    facts = [pixel_facts(row) for row in rows]
+    near = [fact.near for fact in facts if fact.near is not None]
+    far = [fact.far for fact in facts if fact.far is not None]
+    ends = (min(near), max(far)) if near and far else None
+    row = rows[0]
+    return Card(
+        scene_id=row.scene_id,
+        camera=row.camera,
+        episode_index=row.episode_index,
+        frame_index=row.frame_index,
+        depth_range=ends,
+        panels=tuple(_panel(row, fact, ends) for row, fact in zip(rows, facts, strict=True)),
+    )
+
+
+def _panel(row: Row, facts: PixelFacts, ends: tuple[float, float] | None) -> Panel:
+    assert row.rgb is not None and row.depth is not None
+    assert row.instance is not None and row.semantic is not None
+    font_size = _FONT_SHARE * max(row.width, row.height)
+    near, far = ends or (1.0, 1.0)
+    return Panel(
+        backend=row.backend,
+        row_id=row.row_id,
+        width=row.width,
+        height=row.height,
+        rgb=_photo(row.rgb, _LARGEST_SIDE),
+        instance=_drawing(label_picture(row.instance)),
+        semantic=_drawing(label_picture(row.semantic)),
+        depth=_photo(depth_picture(row.depth, near, far), _LARGEST_SIDE),
+        boxes=tuple(drawn_boxes(row.objects, row.width, row.height, font_size)),
+        font_size=font_size,
+        box_count=sum(each.x0 is not None for each in row.objects),
+        facts=facts,
+        flags=tuple(row.flags),
+    )
+
+
+def _flagged(shards: RunShards, row: Row) -> FlaggedRow:
+    assert row.rgb is not None
+    return FlaggedRow(
+        row_id=row.row_id,
+        flags=tuple(row.flags),
+        reasons=tuple(_reasons(shards, row)),
+        picture=_photo(row.rgb, _THUMBNAIL_SIDE),
+    )
+
+
+def _reasons(shards: RunShards, row: Row) -> list[str]:
+    facts = pixel_facts(row)
+    reasons: list[str] = []
+    if "dark" in row.flags and facts.brightness is not None:
+        reasons.append(f"mean brightness {facts.brightness:.1f} of 255")
+    if "blown" in row.flags and facts.white is not None:
+        reasons.append(f"{facts.white:.0%} of the pixels are pure white")
+    if "object_out_of_view" in row.flags:
+        wanted = objects_of_interest(shards, row.scene_id)
+        seen = {each.name for each in row.objects if each.pixels_visible}
+        unseen = [name for name in wanted if name not in seen]
+        reasons.append(
+            f"no visible pixel of {', '.join(unseen)}" if unseen else "no movable object is visible"
+        )
+    return reasons
+
+
+def objects_of_interest(shards: RunShards, scene_id: str) -> list[str]:
+    """Give the objects that a scene's task is about, as the manifest says."""
+    record = shards.manifest.scenes.get(scene_id)
+    names = record.get("objects_of_interest") if isinstance(record, dict) else None
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def _photo(picture: NDArray[np.uint8], side: int) -> str:
+    image = Image.fromarray(np.ascontiguousarray(picture))
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)
+    return _address(image, quality=88, method=2)
+
+
+def _drawing(picture: NDArray[np.uint8]) -> str:
+    image = Image.fromarray(picture)
+    image.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE), Image.Resampling.NEAREST)
+    return _address(image, lossless=True, quality=30, method=2)
+
+
+def _address(image: Image.Image, **options: int | bool) -> str:
+    buffer = io.BytesIO()
+    image.save(buffer, "WEBP", **options)
+    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
