@@ -23,6 +23,8 @@ class SampleLayer:
         self.state = scene.state(state)
         self.noise_seed = noise_seed
         """Seed of the renderer's sampling pattern."""
+        self.version = 0
+        """Number of values set so far."""
         self.layer = Sdf.Layer.CreateAnonymous("sample.usda")
         self.layer.TransferContent(self.state.layer)
         self._paths: set[Sdf.Path] = set()
@@ -63,6 +65,7 @@ class SampleLayer:
                 prim = Sdf.CreatePrimInLayer(self.layer, base.path.GetPrimPath())
                 spec = Sdf.AttributeSpec(prim, base.name, base.typeName)
         spec.default = value
+        self.version += 1
         self._paths.add(base.path)
 
     def pose(self, prim: str) -> Matrix:

@@ -59,7 +59,7 @@ class Scene:
         self.folder = folder
         self.info = info
         self.stage = stage
-        self._shown: SampleLayer | None = None
+        self._shown: tuple[SampleLayer, int] | None = None
         self._states: dict[str, State] = {}
 
     @classmethod
@@ -106,14 +106,15 @@ class Scene:
 
     def show(self, sample: SampleLayer | None) -> None:
         """Put a sample over the stage, in place of the one shown before."""
-        if sample is self._shown and sample is not None:
+        wanted = None if sample is None else (sample, sample.version)
+        if wanted is not None and wanted == self._shown:
             return
         session = self.stage.GetSessionLayer()
         if sample is None:
             session.Clear()
         else:
             session.TransferContent(sample.layer)
-        self._shown = sample
+        self._shown = wanted
 
     def has(self, path: str | Sdf.Path) -> bool:
         """Tell whether the base layer holds this attribute."""

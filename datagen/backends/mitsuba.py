@@ -1,0 +1,307 @@
+"""Path tracing with Mitsuba 3 on CPU or GPU."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Set
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pxr import UsdGeom
+
+from datagen.backends.base import Buffers, Pass, Size
+from datagen.backends.denoise import Denoiser
+from datagen.backends.errors import BackendError
+from datagen.backends.mitsuba_culled import first_front_faces
+from datagen.backends.mitsuba_geometry import PartMeshes
+from datagen.backends.mitsuba_lights import (
+    COPIES,
+    ambient_radiance,
+    emission,
+    emitter_descriptions,
+    emitter_name,
+    headlight_radiance,
+)
+from datagen.backends.mitsuba_variant import Variant, load_mitsuba
+from datagen.stopwatch import Stopwatch
+from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
+
+PASSES: frozenset[Pass] = frozenset(
+    {"rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position"}
+)
+_LOOK: frozenset[Pass] = frozenset({"rgb", "hdr"})
+
+
+class MitsubaBackend:
+    """Shows a scene by path tracing.
+
+    Args:
+        spp: Samples per pixel, a power of two: others are rounded by the sampler.
+        denoise: Denoise the picture.
+        max_depth: Longest light path.
+        variant: `auto`, `llvm`, `scalar` or `cuda`.
+        threads: Threads; None takes all cores.
+        soft_copies: Points that stand for each light's extent; 1 gives hard shadows.
+        cull_back_faces: Look through back faces in the geometric passes, as MuJoCo does.
+        watch: Where the time of each pass is added up.
+    """
+
+    name = "mitsuba"
+
+    def __init__(
+        self,
+        *,
+        spp: int = 16,
+        denoise: bool = True,
+        max_depth: int = 8,
+        variant: Variant = "auto",
+        threads: int | None = None,
+        soft_copies: int = COPIES,
+        cull_back_faces: bool = False,
+        watch: Stopwatch | None = None,
+    ) -> None:
+        self._mi: ModuleType = load_mitsuba(variant, threads)
+        self._spp = spp
+        self._watch = watch or Stopwatch()
+        self._soft_copies = soft_copies
+        self._cull = cull_back_faces
+        self._denoiser = Denoiser(threads) if denoise else None
+        self._jit = not self._mi.variant().startswith("scalar")
+        if cull_back_faces and not self._jit:
+            raise BackendError("mitsuba: cull_back_faces needs the llvm or cuda variant.")
+        self._path = self._mi.load_dict(
+            {"type": "path", "max_depth": max_depth, "hide_emitters": True}
+        )
+        aovs = "albedo:albedo,normal:sh_normal"
+        self._guides = self._mi.load_dict({"type": "aov", "aovs": aovs})
+        aovs = "shape:shape_index,position:position,normal:sh_normal,albedo:albedo"
+        self._geometry = self._mi.load_dict({"type": "aov", "aovs": aovs})
+        self._opened: _Opened | None = None
+
+    def open(self, scene: Scene) -> None:
+        """Load a scene."""
+        self.close()
+        self._opened = _Opened(self._mi, scene, self._soft_copies)
+
+    def apply(self, sample: SampleLayer) -> None:
+        """Show a sample of the open scene."""
+        opened = self._scene()
+        opened.scene.show(sample)
+        opened.update(sample.noise_seed)
+
+    def render(self, camera: str, size: Size, passes: Set[Pass]) -> Buffers:
+        """Render the sample shown last."""
+        opened = self._scene()
+        unknown = passes - PASSES
+        if unknown:
+            raise BackendError(f"mitsuba: cannot give {', '.join(sorted(unknown))}.")
+        view = pinhole(opened.scene, camera, *size)
+        found: dict[str, NDArray[Any]] = {}
+        if passes & _LOOK:
+            found.update(self._look(opened, view))
+        if passes - _LOOK:
+            with self._watch("ids pass"):
+                found.update(self._geometric(opened, view))
+        return Buffers(**{name: found[name] for name in passes})
+
+    def describe(self) -> dict[str, str]:
+        """State versions, variant and processor."""
+        return {
+            "mitsuba": version("mitsuba"),
+            "drjit": version("drjit"),
+            "pyoidn": version("pyoidn"),
+            "variant": self._mi.variant(),
+            "processor": platform.machine(),
+        }
+
+    def close(self) -> None:
+        """Forget the open scene."""
+        self._opened = None
+
+    def _scene(self) -> _Opened:
+        if self._opened is None:
+            raise BackendError("mitsuba: no scene is open.")
+        return self._opened
+
+    def _look(self, opened: _Opened, view: Pinhole) -> dict[str, NDArray[Any]]:
+        sensor = self._sensor(view, "multijitter", self._spp)
+        seed = self._seed(opened.noise_seed)
+        with self._watch("path pass"):
+            radiance = self._render(opened, self._path, sensor, seed)
+        with self._watch("guide pass"):
+            guides = self._render(opened, self._guides, sensor, seed)
+        light = np.ascontiguousarray(radiance[..., :3])
+        albedo = np.ascontiguousarray(guides[..., -6:-3])
+        normal = np.ascontiguousarray(guides[..., -3:])
+        if self._denoiser is not None:
+            with self._watch("denoise"):
+                light = self._denoiser(light, albedo, normal)
+        light = light + headlight_radiance(opened.scene, albedo, normal, view.T_world_camera)
+        exposure = float(opened.scene.value("/World.datagen:exposure"))
+        hdr = (light * np.float32(exposure)).astype(np.float32)
+        display = np.clip(srgb_encode(hdr), 0.0, 1.0)
+        return {"hdr": hdr, "rgb": (display * 255.0 + 0.5).astype(np.uint8)}
+
+    def _geometric(self, opened: _Opened, view: Pinhole) -> dict[str, NDArray[Any]]:
+        if self._cull:
+            shape, position, normal, albedo = first_front_faces(
+                self._mi, opened.mitsuba_scene, view, opened.seen_from_behind
+            )
+            return _geometry(opened.parts_of(shape), position, normal, albedo, view)
+        sensor = self._sensor(view, "stratified", 1)
+        buffer = self._render(opened, self._geometry, sensor, self._seed(0))
+        shape, position, normal, albedo = (
+            buffer[..., -10],
+            buffer[..., -9:-6],
+            buffer[..., -6:-3],
+            buffer[..., -3:],
+        )
+        part = opened.parts_of(shape)
+        return _geometry(part, position, normal, albedo, view)
+
+    def _render(self, opened: _Opened, integrator: Any, sensor: Any, seed: Any) -> NDArray:
+        image = integrator.render(opened.mitsuba_scene, sensor, seed)
+        return np.array(image, dtype=np.float32)
+
+    def _seed(self, value: int) -> Any:
+        if not self._jit:
+            return value
+        import drjit
+
+        seed = self._mi.UInt32(value)
+        drjit.make_opaque(seed)
+        return seed
+
+    def _sensor(self, view: Pinhole, sampler: str, count: int) -> Any:
+        matrix = view.T_world_camera @ np.diag([-1.0, -1.0, 1.0, 1.0])
+        focal = view.K[0, 0]
+        description: dict[str, Any] = {
+            "type": "perspective",
+            "to_world": self._mi.ScalarTransform4f(matrix),
+            "fov": float(np.degrees(2.0 * np.arctan(view.height / (2.0 * focal)))),
+            "fov_axis": "y",
+            "near_clip": view.near,
+            "far_clip": 1e4,
+            "principal_point_offset_x": float(0.5 - view.K[0, 2] / view.width),
+            "principal_point_offset_y": float(0.5 - view.K[1, 2] / view.height),
+            "sampler": {"type": sampler, "sample_count": count},
+            "film": {
+                "type": "hdrfilm",
+                "width": view.width,
+                "height": view.height,
+                "rfilter": {"type": "box"},
+                "pixel_format": "rgba",
+                "component_format": "float32",
+            },
+        }
+        if sampler == "stratified":
+            description["sampler"]["jitter"] = False
+        return self._mi.load_dict(description)
+
+
+class _Opened:
+    """A scene inside Mitsuba."""
+
+    def __init__(self, mitsuba: ModuleType, scene: Scene, copies: int) -> None:
+        self.scene = scene
+        self.noise_seed = 0
+        self._mi = mitsuba
+        self._copies = copies
+        self._meshes = PartMeshes(mitsuba, scene)
+        emitters, self._lights = emitter_descriptions(mitsuba, scene, copies)
+        self.mitsuba_scene = mitsuba.load_dict(
+            {"type": "scene", **self._meshes.shapes, **emitters}
+        )
+        self._parameters = mitsuba.traverse(self.mitsuba_scene)
+        self._part_of_shape = self._shape_table()
+        self.seen_from_behind = frozenset(
+            f"part_{part.part}"
+            for part in scene.info.parts
+            if UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path)).GetDoubleSidedAttr().Get()
+        )
+        self._emitted: dict[str, Any] = {}
+        self.update(0)
+
+    def update(self, noise_seed: int) -> None:
+        """Bring everything to the sample over the stage."""
+        self.noise_seed = noise_seed
+        self._meshes.move(self._parameters, self.scene)
+        poses = self.scene.world_transforms(self._lights)
+        for path, pose in zip(self._lights, poses, strict=True):
+            shown = emission(self.scene, path, pose, self._copies)
+            for copy in range(self._copies):
+                self._set_emitter(emitter_name(path, copy), shown.poses[copy], shown.power)
+        self._set("ambient.radiance.value", tuple(ambient_radiance(self.scene)))
+        self._parameters.update()
+
+    def parts_of(self, shape: NDArray[np.float32]) -> NDArray[np.int32]:
+        """Part number of each pixel of a shape index picture."""
+        return self._part_of_shape[np.rint(shape).astype(np.int64)]
+
+    def _set_emitter(self, name: str, pose: Any, power: Any) -> None:
+        parameters = self._parameters
+        kind = "intensity" if f"{name}.intensity.value" in parameters else "irradiance"
+        self._set(f"{name}.{kind}.value", tuple(power))
+        key = f"{name}.to_world"
+        matrix = tuple(map(tuple, pose))
+        if self._emitted.get(key) != matrix:
+            self._emitted[key] = matrix
+            transform = self._mi.AffineTransform4f(pose)
+            self._opaque(transform)
+            parameters[key] = transform
+
+    def _set(self, key: str, color: tuple[float, ...]) -> None:
+        if self._emitted.get(key) != color:
+            self._emitted[key] = color
+            value = self._mi.Color3f([float(c) for c in color])
+            self._opaque(value)
+            self._parameters[key] = value
+
+    def _opaque(self, value: Any) -> None:
+        # A literal would be compiled into the kernel, and each new value compile it again.
+        if not self._mi.variant().startswith("scalar"):
+            import drjit
+
+            drjit.make_opaque(value)
+
+    def _shape_table(self) -> NDArray[np.int32]:
+        """Part number by the index that the geometric pass gives for a shape."""
+        parts = [int(shape.id().removeprefix("part_")) for shape in self.mitsuba_scene.shapes()]
+        indices = np.arange(1, len(parts) + 1)
+        if not self._mi.variant().startswith("scalar"):
+            import drjit
+
+            # Shapes are numbered over all scenes of the process.
+            pointers = self.mitsuba_scene.shapes_dr()
+            indices = np.array(drjit.reinterpret_array(self._mi.UInt32, pointers))
+        table = np.zeros(int(indices.max(initial=0)) + 1, dtype=np.int32)
+        table[indices] = parts
+        return table
+
+
+def _geometry(
+    part: NDArray[np.int32],
+    position: NDArray[np.float32],
+    normal: NDArray[np.float32],
+    albedo: NDArray[np.float32],
+    view: Pinhole,
+) -> dict[str, NDArray[Any]]:
+    nothing = part == 0
+    offset = position.astype(np.float64) - view.T_world_camera[:3, 3]
+    depth = (offset @ view.T_world_camera[:3, 2]).astype(np.float32)
+    distance = np.linalg.norm(offset, axis=2).astype(np.float32)
+    depth[nothing] = distance[nothing] = np.inf
+    position, normal, albedo = position.copy(), normal.copy(), albedo.copy()
+    position[nothing] = np.inf
+    normal[nothing] = albedo[nothing] = 0.0
+    return {
+        "part": part,
+        "depth": depth,
+        "distance": distance,
+        "position": position,
+        "normal": normal,
+        "albedo": albedo,
+    }

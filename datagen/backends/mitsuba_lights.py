@@ -1,0 +1,164 @@
+"""MuJoCo's lights of a stage as Mitsuba emitters.
+
+A light with an extent is drawn as a few points within it: each has MuJoCo's cone profile, which no
+area emitter of Mitsuba offers, and together their shadows are soft.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pxr import UsdGeom, UsdLux
+
+from scenes import Scene, srgb_decode
+
+COPIES = 12
+_PROFILE_SIZE = 256
+_WIDEST_CONE = 85.0
+_GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
+_AMBIENT = "ambient"
+
+
+@dataclass(frozen=True)
+class Emission:
+    """What the emitters of one light must show."""
+
+    poses: NDArray[np.float64]
+    """Pose of each copy, shining along local +z as Mitsuba's emitters do, [n, 4, 4]."""
+    power: NDArray[np.float64]
+    """Linear intensity or irradiance of each copy, [3]."""
+
+
+def emitter_descriptions(
+    mitsuba: ModuleType, scene: Scene, copies: int
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Mitsuba dictionaries of all emitters, by name, and the paths of the lights."""
+    emitters: dict[str, dict[str, Any]] = {
+        _AMBIENT: {
+            "type": "constant",
+            "radiance": {"type": "rgb", "value": [1.0, 1.0, 1.0]},
+            # Ambient light is smooth: few samples of it suffice beside the lights'.
+            "sampling_weight": 0.5 * copies * max(len(scene.info.lights), 1),
+        }
+    }
+    paths = [light.path for light in scene.info.lights]
+    for path in paths:
+        prim = scene.stage.GetPrimAtPath(path)
+        for copy in range(copies):
+            emitters[emitter_name(path, copy)] = (
+                _directional() if prim.IsA(UsdLux.DistantLight) else _spot(mitsuba, scene, path)
+            )
+    return emitters, paths
+
+
+def emitter_name(path: str, copy: int) -> str:
+    """Name of one copy of a light in the Mitsuba scene."""
+    return f"light_{path.strip('/').replace('/', '_')}_{copy}"
+
+
+def emission(scene: Scene, path: str, T_world_light: NDArray[np.float64], copies: int) -> Emission:
+    """Compute what a light shows in the sample that is over the stage."""
+    prim = scene.stage.GetPrimAtPath(path)
+    light = UsdLux.LightAPI(prim)
+    unit = float(prim.GetAttribute("datagen:unitIntensity").Get())
+    strength = float(light.GetIntensityAttr().Get()) / unit
+    shown = UsdGeom.Imageable(prim).ComputeVisibility() != UsdGeom.Tokens.invisible
+    color = np.array(light.GetColorAttr().Get(), dtype=np.float64) * strength * shown
+    along_z = T_world_light @ np.diag([1.0, -1.0, -1.0, 1.0])
+    index = np.arange(copies)
+    radius = np.sqrt((index + 0.5) / copies)
+    offsets = radius[:, None] * np.stack(
+        [np.cos(index * _GOLDEN_ANGLE), np.sin(index * _GOLDEN_ANGLE)], axis=1
+    )
+    poses = np.tile(along_z, (copies, 1, 1))
+    if prim.IsA(UsdLux.DistantLight):
+        spread = np.tan(np.radians(float(UsdLux.DistantLight(prim).GetAngleAttr().Get()) / 2))
+        for pose, (x, y) in zip(poses, offsets * spread, strict=True):
+            pose[:3, :3] = _turned(along_z[:3, :3], x, y)
+        return Emission(poses, np.pi * color / copies)
+    size = float(UsdLux.SphereLight(prim).GetRadiusAttr().Get())
+    poses[:, :3, 3] += size * (offsets @ along_z[:3, :2].T)
+    reference = float(prim.GetAttribute("datagen:referenceDistance").Get())
+    return Emission(poses, np.pi * reference**2 * color / copies)
+
+
+def ambient_radiance(scene: Scene) -> NDArray[np.float64]:
+    """Linear radiance of the constant surroundings, [3]: decoded ambient plus fill."""
+    world = scene.stage.GetPrimAtPath("/World")
+    ambient = np.zeros(3)
+    if world.GetAttribute("datagen:headlight:active").Get():
+        ambient += np.array(world.GetAttribute("datagen:headlight:ambient").Get())
+    for light in scene.info.lights:
+        prim = scene.stage.GetPrimAtPath(light.path)
+        if UsdGeom.Imageable(prim).ComputeVisibility() != UsdGeom.Tokens.invisible:
+            ambient += np.array(prim.GetAttribute("datagen:ambient").Get())
+    return srgb_decode(ambient) + float(world.GetAttribute("datagen:fill").Get())
+
+
+def headlight_radiance(
+    scene: Scene, albedo: NDArray[np.float32], normal: NDArray[np.float32], T: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Linear radiance that MuJoCo's headlight adds, [h, w, 3].
+
+    It shines along the camera axis from everywhere, so it is a term of the picture and no
+    emitter: a wall behind the camera must not block it.
+
+    Args:
+        scene: The scene, with the sample over it.
+        albedo: Diffuse reflectance, [h, w, 3].
+        normal: World normals facing the camera, [h, w, 3].
+        T: Pose of the camera, OpenCV axes, [4, 4].
+    """
+    world = scene.stage.GetPrimAtPath("/World")
+    if not world.GetAttribute("datagen:headlight:active").Get():
+        return np.zeros_like(albedo)
+    diffuse = srgb_decode(np.array(world.GetAttribute("datagen:headlight:diffuse").Get()))
+    cosine = np.maximum(-(normal @ T[:3, 2].astype(np.float32)), 0.0)
+    return albedo * cosine[..., None] * diffuse.astype(np.float32)
+
+
+def _spot(mitsuba: ModuleType, scene: Scene, path: str) -> dict[str, Any]:
+    prim = scene.stage.GetPrimAtPath(path)
+    cutoff = min(float(prim.GetAttribute("datagen:cutoff").Get()), _WIDEST_CONE)
+    exponent = float(prim.GetAttribute("datagen:exponent").Get())
+    return {
+        "type": "spot",
+        "intensity": {"type": "rgb", "value": [1.0, 1.0, 1.0]},
+        "cutoff_angle": cutoff,
+        "beam_width": cutoff * 0.999,
+        "texture": {
+            "type": "bitmap",
+            "bitmap": mitsuba.Bitmap(_profile(cutoff, exponent)),
+            "raw": True,
+            "wrap_mode": "clamp",
+        },
+    }
+
+
+def _directional() -> dict[str, Any]:
+    return {"type": "directional", "irradiance": {"type": "rgb", "value": [1.0, 1.0, 1.0]}}
+
+
+def _profile(cutoff: float, exponent: float) -> NDArray[np.float32]:
+    """Picture of the cone's cos^(exponent - 2) falloff over the tangent plane, [n, n, 1].
+
+    MuJoCo's factor is cos^exponent with the cosine of incidence left to the surface; two powers
+    less make up for the longer way to a plane that physics counts and MuJoCo does not.
+    """
+    axis = (np.arange(_PROFILE_SIZE) + 0.5) / _PROFILE_SIZE * 2.0 - 1.0
+    slope = axis * np.tan(np.radians(cutoff))
+    cosine = 1.0 / np.sqrt(1.0 + slope[None, :] ** 2 + slope[:, None] ** 2)
+    return (cosine ** (exponent - 2.0)).astype(np.float32)[..., None]
+
+
+def _turned(rotation: NDArray[np.float64], x: float, y: float) -> NDArray[np.float64]:
+    """Rotation whose z axis leans by slopes x and y from the given one's."""
+    z = rotation @ np.array([x, y, 1.0])
+    z /= np.linalg.norm(z)
+    first = rotation[:, 0] - z * (z @ rotation[:, 0])
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(z, first), z], axis=1)

@@ -1,0 +1,100 @@
+"""`UsdPreviewSurface` materials as Mitsuba BSDFs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from pxr import Usd, UsdShade
+
+from datagen.backends.errors import BackendError
+from scenes import Scene, srgb_decode
+
+# Dielectric reflectance at normal incidence is 0.08 times the principled model's "specular".
+_SPECULAR_UNIT = 0.08
+_ROUGHNESS_FLOOR = 0.05
+
+
+class MaterialFactory:
+    """Makes each material of a scene once."""
+
+    def __init__(self, mitsuba: ModuleType, scene: Scene) -> None:
+        self._mi = mitsuba
+        self._scene = scene
+        self._made: dict[str, Any] = {}
+        self._linear = srgb_decode(np.arange(256) / 255.0).astype(np.float32)
+
+    def of(self, part: str) -> Any:
+        """BSDF of the material bound to a part."""
+        prim = self._scene.stage.GetPrimAtPath(part)
+        material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+        if not material:
+            raise BackendError(f"{part}: no material is bound.")
+        path = str(material.GetPath())
+        if path not in self._made:
+            self._made[path] = self._mi.load_dict(self._description(material))
+        return self._made[path]
+
+    def _description(self, material: UsdShade.Material) -> dict[str, Any]:
+        surface, _, _ = material.ComputeSurfaceSource()
+        specular = float(np.mean(_input(surface, "specularColor", (0.04,) * 3)))
+        bsdf: dict[str, Any] = {
+            "type": "twosided",
+            "bsdf": {
+                "type": "principled",
+                "base_color": self._base_color(surface),
+                "roughness": max(float(_input(surface, "roughness", 0.5)), _ROUGHNESS_FLOOR),
+                "metallic": float(_input(surface, "metallic", 0.0)),
+                "specular": min(specular / _SPECULAR_UNIT, 1.0),
+            },
+        }
+        opacity = float(_input(surface, "opacity", 1.0))
+        if opacity < 1.0:
+            return {"type": "mask", "opacity": opacity, "bsdf": bsdf}
+        return bsdf
+
+    def _base_color(self, surface: UsdShade.Shader) -> dict[str, Any]:
+        diffuse = surface.GetInput("diffuseColor")
+        if diffuse.HasConnectedSource():
+            source = diffuse.GetConnectedSource()[0]
+            return self._texture(UsdShade.Shader(source.GetPrim()))
+        return {"type": "rgb", "value": [float(c) for c in diffuse.Get()]}
+
+    def _texture(self, texture: UsdShade.Shader) -> dict[str, Any]:
+        path = Path(texture.GetInput("file").Get().resolvedPath)
+        scale = np.array(_input(texture, "scale", (1.0,) * 4), dtype=np.float32)[:3]
+        wrap = str(_input(texture, "wrapS", "repeat"))
+        pixels = self._linear[_read_rgb(path)] * scale
+        return {
+            "type": "bitmap",
+            "bitmap": self._mi.Bitmap(pixels),
+            "raw": True,
+            "format": "fp16",
+            "filter_type": "bilinear",
+            "wrap_mode": "repeat" if wrap == "repeat" else "clamp",
+        }
+
+
+def diffuse_attributes(stage: Usd.Stage) -> frozenset[str]:
+    """Paths of the material inputs that this backend reads once, at opening."""
+    return frozenset(
+        str(attribute.GetPath())
+        for prim in stage.Traverse()
+        if prim.IsA(UsdShade.Shader)
+        for attribute in prim.GetAttributes()
+    )
+
+
+def _read_rgb(path: Path) -> NDArray[np.uint8]:
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def _input(shader: UsdShade.Shader, name: str, default: Any) -> Any:
+    value = shader.GetInput(name)
+    found = value.Get() if value else None
+    return default if found is None else found

@@ -1,0 +1,83 @@
+"""Shards on Dask: one process and one renderer per worker."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from datagen.shard_job import ShardJob, ShardOutcome, make_shard
+
+_TOPIC = "datagen-views"
+_SHUTDOWN_SECONDS = 5
+
+
+def threads_per_worker(workers: int) -> int:
+    """Threads for each worker's renderer, so that workers do not fight for cores."""
+    return max(1, len(os.sched_getaffinity(0)) // workers)
+
+
+def run_jobs(
+    jobs: Sequence[ShardJob], workers: int, advance: Callable[[int], None]
+) -> Iterator[ShardOutcome]:
+    """Make shards, in whatever order they finish.
+
+    One worker runs in this process; more run on a Dask cluster of local processes, which listens
+    on the loopback address only.
+
+    Args:
+        jobs: The shards to make.
+        workers: Number of processes.
+        advance: Called with a number of views when they are done.
+
+    Raises:
+        BackendError: A renderer failed.
+        WriteError: A file could not be written.
+    """
+    workers = min(workers, len(jobs))
+    if workers <= 1:
+        for job in jobs:
+            yield make_shard(job, advance)
+        return
+    yield from _run_on_dask(jobs, workers, advance)
+
+
+def _run_on_dask(
+    jobs: Sequence[ShardJob], workers: int, advance: Callable[[int], None]
+) -> Iterator[ShardOutcome]:
+    import dask
+    from distributed import Client, LocalCluster, as_completed
+
+    settings = {
+        # A shard is made again by the next run, not by guesswork in this one.
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.worker.daemon": False,
+        "distributed.admin.log-length": 0,
+        "distributed.scheduler.work-stealing": False,
+    }
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit=None,
+            silence_logs="ERROR",
+        ) as cluster,
+        Client(cluster, timeout=60) as client,
+    ):
+        client.subscribe_topic(_TOPIC, lambda event: advance(event[1]))
+        futures = client.map(_on_worker, jobs, pure=False, retries=0)
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            client.cancel(futures)
+
+
+def _on_worker(job: ShardJob) -> ShardOutcome:
+    from distributed import get_worker
+
+    return make_shard(job, functools.partial(get_worker().log_event, _TOPIC))

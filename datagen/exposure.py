@@ -1,0 +1,71 @@
+"""One exposure per scene, so that path-traced pictures are as bright as MuJoCo's."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import blake2b
+
+import numpy as np
+
+from datagen.backends import Backend, Size
+from datagen.shading import LUMA, luminance, mujoco_shading
+from scenes import SampleLayer, Scene, pinhole, srgb_encode
+
+EXPOSURE = "/World.datagen:exposure"
+_SIZE = Size(128, 128)
+_DECIMALS = 3
+
+
+def scene_exposure(scene: Scene, backend: Backend, state: str) -> float:
+    """Exposure at which the main camera's picture is as bright as MuJoCo's formula says.
+
+    The formula is evaluated on the backend's own geometry, so no MuJoCo picture is needed. The
+    value is kept in the scene folder, by everything that decides it.
+
+    Args:
+        scene: The scene.
+        backend: A path tracer that has it open.
+        state: State that is looked at.
+
+    Returns:
+        The exposure, rounded; 1 for a scene without a main camera or without light.
+    """
+    camera = scene.info.main_camera
+    if camera is None:
+        return 1.0
+    key = blake2b(
+        json.dumps([state, camera, backend.describe()], sort_keys=True).encode(), digest_size=8
+    ).hexdigest()
+    file = scene.folder / f"exposure-{key}.json"
+    if file.is_file():
+        return float(json.loads(file.read_text(encoding="utf-8"))["exposure"])
+    exposure = _measured(scene, backend, state, camera)
+    temporary = file.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps({"exposure": exposure}), encoding="utf-8")
+    temporary.replace(file)
+    return exposure
+
+
+def _measured(scene: Scene, backend: Backend, state: str, camera: str) -> float:
+    sample = SampleLayer(scene, state)
+    sample.set(EXPOSURE, 1.0)
+    backend.apply(sample)
+    buffers = backend.render(
+        camera, _SIZE, {"hdr", "part", "position", "normal", "albedo"}
+    )
+    assert buffers.hdr is not None and buffers.part is not None
+    wanted = mujoco_shading(scene, buffers, pinhole(scene, camera, *_SIZE))
+    seen = (buffers.part > 0)[..., None]
+    target = luminance(wanted)
+    hdr = np.where(seen, buffers.hdr, 0.0).astype(np.float64)
+    if target <= 0.0 or not np.any(hdr @ LUMA > 0):
+        return 1.0
+    low, high = 1e-3, 1e3
+    for _ in range(60):
+        middle = float(np.sqrt(low * high))
+        if luminance(np.clip(srgb_encode(hdr * middle), 0.0, 1.0)) < target:
+            low = middle
+        else:
+            high = middle
+    return round(low, _DECIMALS)
