@@ -8,8 +8,8 @@ import numpy as np
 
 from writers import Row
 
-LUMA = np.array([0.2126, 0.7152, 0.0722])
-"""Weights of luma (Rec. 709), taken on display values as the flags do."""
+_LUMA = np.array([2126, 7152, 722])
+"""Weights of luma (Rec. 709) in ten-thousandths, taken on display values as the flags do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def pixel_facts(row: Row) -> PixelFacts:
         return PixelFacts(None, None, None, None, None)
     pixels, depth = row.rgb[shown], row.depth[shown]
     return PixelFacts(
-        brightness=float((pixels.mean(axis=0, dtype=np.float64) * LUMA).sum()),
+        brightness=float(pixels.sum(axis=0, dtype=np.int64) @ _LUMA) / (10000 * len(pixels)),
         white=float((pixels == 255).all(axis=-1).mean()),
         near=float(depth.min()),
         middle=float(np.median(depth)),
