@@ -1,20 +1,23 @@
-"""The pinhole of a camera prim."""
+"""Cameras: written as prims, read as pinholes."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Gf, Usd, UsdGeom
+from pxr import Gf, Sdf, Usd, UsdGeom
 
+from scenes.conversion import Conversion, author
 from scenes.errors import SceneError
-from scenes.scene import Matrix, Scene, matrix_value
-
-if TYPE_CHECKING:
-    import mujoco
+from scenes.grouping import WORLD
+from scenes.info import CameraInfo
+from scenes.names import provenance
+from scenes.scene import Scene, matrix_value
+from scenes.states import follows
+from scenes.transforms import rigid, rotation_from_quaternion
 
 _FOCAL_LENGTH = 24.0
 
@@ -78,28 +81,49 @@ def camera_path(scene: Scene, camera: str) -> str:
     raise SceneError(f"{scene.info.scene_id}: no camera {camera!r}. Known: {known}.")
 
 
-def write_camera(
-    stage: Usd.Stage, path: str, model: mujoco.MjModel, camera: int, pose: Matrix
-) -> Usd.Prim:
-    """Write a camera of a compiled model.
+def convert_cameras(conversion: Conversion) -> None:
+    """Write every camera, under the body that carries it or `/World/cameras`."""
+    model, rest = conversion.model, conversion.rest
+    for camera in range(model.ncam):
+        name = conversion.name(mujoco.mjtObj.mjOBJ_CAMERA, camera)
+        pose = rigid(rest.cam_xpos[camera], rest.cam_xmat[camera])
+        body, parent = int(model.cam_bodyid[camera]), "/World/cameras"
+        if body != WORLD and not follows(model.cam_mode[camera]):
+            parent = conversion.body_path(body)
+            pose = rigid(model.cam_pos[camera], rotation_from_quaternion(model.cam_quat[camera]))
+        path = conversion.child_path(parent, name, "camera", camera)
+        prim = _write_lens(conversion.stage, path, model, camera)
+        prim.AddTransformOp().Set(matrix_value(pose))
+        provenance(prim.GetPrim(), "camera", name, camera)
+        conversion.cameras.append(
+            CameraInfo(name=name or f"camera_{camera}", path=path, camera_id=camera)
+        )
 
-    Args:
-        stage: Stage to write to.
-        path: Prim path.
-        model: The compiled model.
-        camera: Index of the camera.
-        pose: Pose in the parent prim [m], [4, 4]; it looks along local -z, y up.
-    """
+
+def _write_lens(stage: Usd.Stage, path: str, model: mujoco.MjModel, camera: int) -> UsdGeom.Camera:
     prim = UsdGeom.Camera.Define(stage, path)
-    aperture = 2.0 * _FOCAL_LENGTH * math.tan(math.radians(float(model.cam_fovy[camera])) / 2.0)
+    sensor = model.cam_sensorsize[camera].astype(np.float64)
+    measured = bool(np.all(sensor > 0))
+    if measured:
+        focal, principal = model.cam_intrinsic[camera].astype(np.float64).reshape(2, 2)
+        aperture = _FOCAL_LENGTH * sensor / focal
+        # MuJoCo moves the frustum's centre by the principal point, as USD does by its offsets.
+        offset = _FOCAL_LENGTH * principal / focal
+    else:
+        fovy = math.radians(float(model.cam_fovy[camera]))
+        aperture = np.full(2, 2.0 * _FOCAL_LENGTH * math.tan(fovy / 2.0))
+        offset = np.zeros(2)
+    if model.cam_projection[camera] == mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC:
+        prim.CreateProjectionAttr(UsdGeom.Tokens.orthographic)
+        # MuJoCo's fovy is then the height of the picture [m]; USD's aperture is in tenths.
+        aperture = np.full(2, 10.0 * float(model.cam_fovy[camera]))
+    author(prim.GetPrim(), "fixedAspect", Sdf.ValueTypeNames.Bool, measured)
     prim.CreateFocalLengthAttr(_FOCAL_LENGTH)
-    prim.CreateVerticalApertureAttr(aperture)
-    prim.CreateHorizontalApertureAttr(aperture)
-    prim.CreateHorizontalApertureOffsetAttr(0.0)
-    prim.CreateVerticalApertureOffsetAttr(0.0)
+    prim.CreateHorizontalApertureAttr(float(aperture[0]))
+    prim.CreateVerticalApertureAttr(float(aperture[1]))
+    prim.CreateHorizontalApertureOffsetAttr(float(offset[0]))
+    prim.CreateVerticalApertureOffsetAttr(float(offset[1]))
     extent = float(model.stat.extent)
-    prim.CreateClippingRangeAttr(
-        Gf.Vec2f(float(model.vis.map.znear) * extent, float(model.vis.map.zfar) * extent)
-    )
-    prim.AddTransformOp().Set(matrix_value(pose))
-    return prim.GetPrim()
+    near, far = float(model.vis.map.znear) * extent, float(model.vis.map.zfar) * extent
+    prim.CreateClippingRangeAttr(Gf.Vec2f(near, far))
+    return prim

@@ -14,16 +14,19 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from scenes.bundle import Bundle
+from scenes.compilation import CompiledModel, compile_mjcf
 from scenes.config import MjcfSource
+from scenes.conversion import Description
 from scenes.errors import SceneError
 from scenes.grouping import Grouping, ObjectName
 from scenes.info import SCENE_FORMAT
-from scenes.mjcf import Description, compile_mjcf, convert_model
+from scenes.mjcf import convert_model
+from scenes.mujoco_warnings import mujoco_warnings
 from scenes.scene import Scene
-settle = None  # TEMP
-from scenes.states import write_state
+from scenes.settle import settle
+from scenes.states import Placement, write_state
 
-CONVERTER = 1
+CONVERTER = 2
 """Raised whenever the same source would give another stage; part of the cache key."""
 
 VISUAL_GROUP = 1
@@ -44,18 +47,7 @@ def convert_mjcf(path: Path, out: Path, *, source: MjcfSource | None = None) -> 
     """
     if out.exists():
         raise SceneError(f"{out}: already exists; name a folder that does not.")
-    model = compile_mjcf(path)
-    source = source or MjcfSource(path=path)
-    description = Description(
-        scene_id=path.stem,
-        source=f"mjcf/{path.name}",
-        digest=model_digest(model),
-        versions=_versions(),
-        main_camera=_first_camera(model),
-        grouping=_mjcf_grouping(source),
-    )
-    state = source.keyframe or "rest"
-    return convert_model(model, out, description, {state: _keyframe(model, source)})
+    return _convert_compiled(compile_mjcf(path), out, source or MjcfSource(path=path))
 
 
 def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
@@ -66,12 +58,12 @@ def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
     Raises:
         SceneError: The source is refused.
     """
-    model = compile_mjcf(source.path)
+    compiled = compile_mjcf(source.path)
     settings = source.model_dump_json(exclude={"path"})
-    folder = _cache_folder(cache, source.path.stem, model_digest(model), settings)
+    folder = _cache_folder(cache, source.path.stem, model_digest(compiled.model), settings)
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
-            convert_mjcf(source.path, folder, source=source)
+            _convert_compiled(compiled, folder, source)
     return Scene.open(folder)
 
 
@@ -102,17 +94,17 @@ def libero_scene(
     names = [f"{mode}_{number:03d}" for number in numbers]
     folder = _cache_folder(cache, bundle.info.task, bundle.digest, "")
     with FileLock(f"{folder}.lock"):
-        model: mujoco.MjModel | None = None
+        compiled: CompiledModel | None = None
         if not folder.exists():
-            model = bundle.load_model()
-            _convert_bundle(bundle, model, folder, cache)
+            compiled = _compiled(bundle)
+            _convert_bundle(bundle, compiled, folder, cache)
         scene = Scene.open(folder)
         missing = [n for n in zip(numbers, names, strict=True) if n[1] not in scene.state_names]
-        if missing and model is None:
-            model = bundle.load_model()
-        for number, name in missing:
-            assert model is not None
-            write_state(folder, scene.info, model, name, _qpos(bundle, model, number, mode))
+        if missing:
+            model = (compiled or _compiled(bundle)).model
+            for number, name in missing:
+                placement = Placement(_qpos(bundle, model, number, mode))
+                write_state(folder, scene.info, model, name, placement)
     return Scene.open(folder), names
 
 
@@ -123,7 +115,27 @@ def model_digest(model: mujoco.MjModel) -> str:
     return blake2b(buffer.tobytes(), digest_size=16).hexdigest()
 
 
-def _convert_bundle(bundle: Bundle, model: mujoco.MjModel, folder: Path, cache: Path) -> None:
+def _convert_compiled(compiled: CompiledModel, out: Path, source: MjcfSource) -> Scene:
+    model = compiled.model
+    description = Description(
+        scene_id=source.path.stem,
+        source=f"mjcf/{source.path.name}",
+        digest=model_digest(model),
+        versions=_versions(),
+        main_camera=_first_camera(model),
+        grouping=_mjcf_grouping(source),
+    )
+    state = source.keyframe or "rest"
+    return convert_model(compiled, out, description, {state: _placement(model, source)})
+
+
+def _compiled(bundle: Bundle) -> CompiledModel:
+    with mujoco_warnings() as warnings:
+        model = bundle.load_model()
+    return CompiledModel(model, tuple(warnings))
+
+
+def _convert_bundle(bundle: Bundle, compiled: CompiledModel, folder: Path, cache: Path) -> None:
     info = bundle.info
     owners = {
         instance.name: ObjectName(instance.name, instance.label, instance.kind)
@@ -138,7 +150,7 @@ def _convert_bundle(bundle: Bundle, model: mujoco.MjModel, folder: Path, cache: 
         drawn_groups=frozenset({VISUAL_GROUP}),
     )
     description = Description(
-        scene_id=info.task,
+        scene_id=f"{info.suite}_{info.task_index:02d}" + (f"_seed{info.seed}" if info.seed else ""),
         source=f"libero/{info.suite}/{info.task}",
         digest=bundle.digest,
         versions={**info.versions, **_versions()},
@@ -153,10 +165,10 @@ def _convert_bundle(bundle: Bundle, model: mujoco.MjModel, folder: Path, cache: 
         ee_body=info.robot.ee_body,
     )
     convert_model(
-        model,
+        compiled,
         folder,
         description,
-        {"stored_000": _qpos(bundle, model, 0, "stored")},
+        {"stored_000": Placement(_qpos(bundle, compiled.model, 0, "stored"))},
         texture_store=cache / "textures",
         model_file=os.path.relpath(bundle.folder / "model.xml", folder),
     )
@@ -180,9 +192,9 @@ def _mjcf_grouping(source: MjcfSource) -> Grouping:
     return Grouping(bodies, geoms, drawn)
 
 
-def _keyframe(model: mujoco.MjModel, source: MjcfSource) -> NDArray[np.float64]:
+def _placement(model: mujoco.MjModel, source: MjcfSource) -> Placement:
     if source.keyframe is None:
-        return np.array(model.qpos0)
+        return Placement(model.qpos0)
     key = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, source.keyframe)
     if key < 0:
         known = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_KEY, k) for k in range(model.nkey)]
@@ -190,7 +202,11 @@ def _keyframe(model: mujoco.MjModel, source: MjcfSource) -> NDArray[np.float64]:
             f"{source.path}: no keyframe {source.keyframe!r}. "
             f"Known: {', '.join(filter(None, known)) or 'none'}."
         )
-    return np.array(model.key_qpos[key])
+    return Placement(
+        model.key_qpos[key],
+        model.key_mpos[key].reshape(-1, 3),
+        model.key_mquat[key].reshape(-1, 4),
+    )
 
 
 def _first_camera(model: mujoco.MjModel) -> str | None:

@@ -19,39 +19,43 @@ _STL_FACET = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attr
 _MSH_HEADER = 4
 _CHECKED = (
     "body_pos", "body_quat", "geom_pos", "geom_quat", "geom_size", "geom_rgba", "mesh_vert",
-    "mesh_normal", "mesh_texcoord", "mesh_scale", "mat_rgba", "mat_texrepeat", "mat_emission",
-    "mat_specular", "mat_shininess", "cam_pos", "cam_quat", "cam_fovy", "light_pos", "light_dir",
-    "light_diffuse", "light_ambient", "light_specular", "light_cutoff", "light_exponent", "qpos0",
+    "mesh_normal", "mesh_texcoord", "mesh_scale", "hfield_size", "hfield_data", "mat_rgba",
+    "mat_texrepeat", "mat_emission", "mat_specular", "mat_shininess", "cam_pos", "cam_quat",
+    "cam_fovy", "cam_intrinsic", "cam_sensorsize", "light_pos", "light_dir", "light_diffuse",
+    "light_ambient", "light_specular", "light_attenuation", "light_cutoff", "light_exponent",
+    "qpos0",
 )  # fmt: skip
+_OBJ = mujoco.mjtObj
+_NAMED = {
+    "body": _OBJ.mjOBJ_BODY, "geom": _OBJ.mjOBJ_GEOM, "mat": _OBJ.mjOBJ_MATERIAL,
+    "cam": _OBJ.mjOBJ_CAMERA, "light": _OBJ.mjOBJ_LIGHT, "mesh": _OBJ.mjOBJ_MESH,
+    "hfield": _OBJ.mjOBJ_HFIELD,
+}  # fmt: skip
+_STARTS = {
+    "mesh_vert": "mesh_vertadr", "mesh_normal": "mesh_normaladr",
+    "mesh_texcoord": "mesh_texcoordadr", "hfield_data": "hfield_adr",
+}  # fmt: skip
 
 
-def refuse_non_finite_files(spec: mujoco.MjSpec, folder: Path) -> None:
-    """Read every mesh file of a model and refuse a vertex that is not finite.
+def refuse_non_finite_mesh(path: Path, name: str) -> None:
+    """Read a mesh file raw and refuse a vertex that is not finite.
 
     Args:
-        spec: The parsed model.
-        folder: Folder of the model file.
+        path: The file.
+        name: Name of the mesh, for the message.
 
     Raises:
         AssetError: Names file, mesh and vertex.
     """
-    seen: set[Path] = set()
-    for mesh in spec.meshes:
-        if not mesh.file:
-            continue
-        path = folder / spec.meshdir / mesh.file
-        if path in seen or not path.is_file():
-            continue
-        seen.add(path)
-        vertices = raw_vertices(path)
-        with np.errstate(over="ignore"):
-            bad = np.flatnonzero(~np.isfinite(vertices.astype(np.float32)).all(axis=1))
-        if len(bad):
-            point = ", ".join(f"{v:g}" for v in vertices[bad[0]])
-            raise AssetError(
-                f"{path}: mesh {mesh.name or path.stem!r}: vertex {bad[0]} is not finite as a "
-                f"32-bit number: ({point}). The scene was refused; repair the file."
-            )
+    vertices = raw_vertices(path)
+    with np.errstate(over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(vertices.astype(np.float32)).all(axis=1))
+    if len(bad):
+        point = ", ".join(f"{v:g}" for v in vertices[bad[0]])
+        raise AssetError(
+            f"{path}: mesh {name!r}: vertex {bad[0]} is not finite as a 32-bit number: "
+            f"({point}). The scene was refused; repair the file."
+        )
 
 
 def refuse_non_finite_model(model: mujoco.MjModel, source: str) -> None:
@@ -60,14 +64,13 @@ def refuse_non_finite_model(model: mujoco.MjModel, source: str) -> None:
     Raises:
         AssetError: Names the element and the value.
     """
-    for name in _CHECKED:
-        values = np.atleast_1d(getattr(model, name))
-        if np.all(np.isfinite(values)):
+    for field in _CHECKED:
+        values = np.atleast_1d(getattr(model, field))
+        if np.isfinite(values).all():
             continue
         row = int(np.argwhere(~np.isfinite(values))[0][0])
-        kind = name.partition("_")[0]
         raise AssetError(
-            f"{source}: {name}[{row}]{_element(model, kind, row)} is not finite: {values[row]}. "
+            f"{source}: {_element(model, field, row)} is not finite: {values[row]}. "
             "The scene was refused; repair the file."
         )
 
@@ -118,13 +121,15 @@ def _msh_vertices(data: bytes) -> NDArray[np.float64]:
     return vertices.reshape(-1, 3).astype(np.float64)
 
 
-def _element(model: mujoco.MjModel, kind: str, row: int) -> str:
-    objects = {
-        "body": mujoco.mjtObj.mjOBJ_BODY,
-        "geom": mujoco.mjtObj.mjOBJ_GEOM,
-        "mat": mujoco.mjtObj.mjOBJ_MATERIAL,
-        "cam": mujoco.mjtObj.mjOBJ_CAMERA,
-        "light": mujoco.mjtObj.mjOBJ_LIGHT,
-    }
-    name = mujoco.mj_id2name(model, objects[kind], row) if kind in objects else None
-    return f" ({name})" if name else ""
+def _element(model: mujoco.MjModel, field: str, row: int) -> str:
+    kind, _, what = field.partition("_")
+    if kind not in _NAMED:
+        return f"{field}[{row}]"
+    owner, place = row, ""
+    if field in _STARTS:
+        starts = np.array(getattr(model, _STARTS[field]))
+        owner = int(np.flatnonzero((starts >= 0) & (starts <= row))[-1])
+        place = f"[{row - starts[owner]}]"
+    name = mujoco.mj_id2name(model, _NAMED[kind], owner) or f"#{owner}"
+    word = _NAMED[kind].name.removeprefix("mjOBJ_").lower()
+    return f"{word} {name!r}: {what}{place}"

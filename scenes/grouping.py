@@ -75,10 +75,10 @@ def drawn_groups(model: mujoco.MjModel) -> frozenset[int]:
     return frozenset(range(_NEVER_DRAWN_FROM))
 
 
-def drawn_geoms(model: mujoco.MjModel, groups: frozenset[int]) -> list[int]:
+def drawn_geoms(model: mujoco.MjModel, groups: frozenset[int]) -> frozenset[int]:
     """Geoms that are drawn: in a drawn group and not wholly transparent."""
-    return [
+    return frozenset(
         geom
         for geom in range(model.ngeom)
         if int(model.geom_group[geom]) in groups and geom_look(model, geom).rgba[3] > 0
-    ]
+    )

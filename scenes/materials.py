@@ -15,6 +15,8 @@ from scenes.textures import TextureFiles
 _DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)
 _DEFAULT_SPECULAR = 0.5
 _DEFAULT_SHININESS = 0.5
+# A tenth of a dielectric's 0.04: MuJoCo shows highlights of lights, never the surroundings.
+_REFLECTANCE = 0.004
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,11 @@ class Materials:
         """Number of materials written."""
         return len(self._made)
 
+    @property
+    def texture_count(self) -> int:
+        """Number of distinct textures written."""
+        return self._textures.count
+
     def of(self, look: Look) -> UsdShade.Material:
         """Material of a look."""
         if look not in self._made:
@@ -110,11 +117,11 @@ class Materials:
         )
         surface.CreateInput("useSpecularWorkflow", Sdf.ValueTypeNames.Int).Set(1)
         surface.CreateInput("specularColor", Sdf.ValueTypeNames.Color3f).Set(
-            Gf.Vec3f(0.04 * look.specular)
+            Gf.Vec3f(_REFLECTANCE * look.specular)
         )
-        surface.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f).Set(
-            color * look.emission
-        )
+        surface.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f).Set(color * look.emission)
+        for key, value in (("specular", look.specular), ("shininess", look.shininess)):
+            surface.GetPrim().CreateAttribute(f"datagen:{key}", Sdf.ValueTypeNames.Float).Set(value)
         material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
         if look.texture >= 0:
             texture = self._texture(path, look, color)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from scenes import primitives
 from scenes.errors import SceneError
+from scenes.hfields import height_field
 from scenes.primitives import Surface
 from scenes.scene import Triangles
 from scenes.texture_coordinates import Projection, cube_mapped, planar_st
@@ -16,18 +17,7 @@ from scenes.texture_coordinates import Projection, cube_mapped, planar_st
 _SMOOTH_COSINE = 0.8
 
 _GEOM = mujoco.mjtGeom
-DRAWN_SHAPES = frozenset(
-    {
-        _GEOM.mjGEOM_PLANE,
-        _GEOM.mjGEOM_SPHERE,
-        _GEOM.mjGEOM_CAPSULE,
-        _GEOM.mjGEOM_ELLIPSOID,
-        _GEOM.mjGEOM_CYLINDER,
-        _GEOM.mjGEOM_BOX,
-        _GEOM.mjGEOM_MESH,
-        _GEOM.mjGEOM_SDF,
-    }
-)
+_METRIC = frozenset({_GEOM.mjGEOM_PLANE, _GEOM.mjGEOM_MESH, _GEOM.mjGEOM_SDF, _GEOM.mjGEOM_HFIELD})
 
 
 def geom_triangles(model: mujoco.MjModel, geom: int, texture: int) -> Triangles:
@@ -54,7 +44,7 @@ def geom_triangles(model: mujoco.MjModel, geom: int, texture: int) -> Triangles:
         repeat=model.mat_texrepeat[material].astype(np.float64),
         uniform=bool(model.mat_texuniform[material]),
         size=model.geom_size[geom].astype(np.float64),
-        metric=is_mesh or kind == _GEOM.mjGEOM_PLANE,
+        metric=kind in _METRIC,
     )
     if model.tex_type[texture] == mujoco.mjtTexture.mjTEXTURE_2D:
         return _triangles(surface, planar_st(surface, projection))
@@ -145,6 +135,8 @@ def _primitive(model: mujoco.MjModel, geom: int) -> Surface:
             return primitives.cylinder(size[0], size[1])
         case _GEOM.mjGEOM_BOX:
             return primitives.box(size)
+        case _GEOM.mjGEOM_HFIELD:
+            return height_field(model, int(model.geom_dataid[geom]))
         case kind:
             name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, geom) or f"#{geom}"
             shape = _GEOM(kind).name.removeprefix("mjGEOM_").lower()

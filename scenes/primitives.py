@@ -106,9 +106,10 @@ def _revolution(
     """Rings of `SLICES` vertices, slice 0 at +x, joined from the lowest to the highest."""
     angles = 2 * np.pi * np.arange(SLICES) / SLICES
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    points = np.concatenate(
-        [np.column_stack([ring * r, np.full(SLICES, z)]) for r, z in zip(radii, heights, strict=True)]
-    )
+    rings = [
+        np.column_stack([ring * radius, np.full(SLICES, height)])
+        for radius, height in zip(radii, heights, strict=True)
+    ]
     faces = []
     here, following = np.arange(SLICES), (np.arange(SLICES) + 1) % SLICES
     for stack in range(len(radii) - 1):
@@ -117,7 +118,7 @@ def _revolution(
             faces.append(np.stack([low + here, low + following, high + following], axis=1))
         if radii[stack + 1] > 1e-9:
             faces.append(np.stack([low + here, high + following, high + here], axis=1))
-    return points, np.concatenate(faces).astype(np.int32)
+    return np.concatenate(rings), np.concatenate(faces).astype(np.int32)
 
 
 def _scaled(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import UsdGeom, UsdPhysics
 
-from scenes.scene import matrix_value
+from scenes.conversion import Conversion
+from scenes.info import BodyInfo
+from scenes.names import provenance
+from scenes.scene import Matrix, matrix_value
 
 
 def collides(model: mujoco.MjModel, geom: int) -> bool:
@@ -15,9 +17,7 @@ def collides(model: mujoco.MjModel, geom: int) -> bool:
     return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
 
 
-def proxy_pose(
-    model: mujoco.MjModel, geom: int, T_body_geom: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
+def proxy_pose(model: mujoco.MjModel, geom: int, T_body_geom: Matrix) -> Matrix | None:
     """Pose of the box around a geom in its body [m], [4, 4], its half extents as scale.
 
     The box is the geom's axis-aligned bounding box in the geom's own frame. None for a geom
@@ -32,13 +32,22 @@ def proxy_pose(
     return T_body_geom @ box
 
 
-def write_proxy(stage: Usd.Stage, path: str, pose: NDArray[np.float64]) -> Usd.Prim:
-    """Write an invisible collision box."""
-    cube = UsdGeom.Cube.Define(stage, path)
+def convert_proxy(conversion: Conversion, body: BodyInfo, geom: int, T_body_geom: Matrix) -> None:
+    """Write the invisible collision box of a geom, or report that it has none."""
+    name = conversion.name(mujoco.mjtObj.mjOBJ_GEOM, geom)
+    pose = proxy_pose(conversion.model, geom, T_body_geom)
+    if pose is None:
+        conversion.report.left_out.append(
+            f"collision box of geom {name or geom}: its bounding box has no finite, positive volume"
+        )
+        return
+    scope = f"{body.path}/collision"
+    UsdGeom.Scope.Define(conversion.stage, scope)
+    cube = UsdGeom.Cube.Define(conversion.stage, f"{scope}/geom_{geom}")
     cube.CreateSizeAttr(2.0)
     cube.CreatePurposeAttr(UsdGeom.Tokens.guide)
     cube.CreateVisibilityAttr(UsdGeom.Tokens.invisible)
     cube.AddTransformOp().Set(matrix_value(pose))
-    prim = cube.GetPrim()
-    UsdPhysics.CollisionAPI.Apply(prim)
-    return prim
+    UsdPhysics.CollisionAPI.Apply(cube.GetPrim())
+    provenance(cube.GetPrim(), "geom", name, geom)
+    conversion.proxies += 1

@@ -20,7 +20,10 @@ class SceneReport:
     """Elements that are not in the stage, and why."""
     caveats: list[str] = field(default_factory=list)
     """What makes pictures of different backends not comparable."""
+    warnings: list[str] = field(default_factory=list)
+    """What MuJoCo warned about while it compiled the model."""
 
     def write(self, path: Path) -> None:
         """Write the report as JSON."""
-        path.write_text(json.dumps(vars(self), indent=1), encoding="utf-8")
+        text = json.dumps(vars(self), indent=1, ensure_ascii=False)
+        path.write_text(text, encoding="utf-8")

@@ -3,41 +3,66 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pxr import Sdf, Vt
 
 from scenes.errors import SceneError
 from scenes.info import SceneInfo
-from scenes.lights import light_pose
 from scenes.sample import TRANSFORM
-from scenes.scene import matrix_value
-from scenes.transforms import rigid
+from scenes.scene import Matrix, matrix_value
+from scenes.transforms import looking_along, rigid
 
 
-def posed(model: mujoco.MjModel, qpos: ArrayLike) -> mujoco.MjData:
-    """Model data with every pose computed for a configuration; nothing is stepped.
+@dataclass(frozen=True)
+class Placement:
+    """Where everything stands, in the coordinates of a compiled model."""
+
+    qpos: ArrayLike
+    """Generalized positions, [nq]; angles in radians."""
+    mocap_pos: ArrayLike | None = None
+    """Positions of the mocap bodies [m], [nmocap, 3]; None leaves them as in the model."""
+    mocap_quat: ArrayLike | None = None
+    """Their unit quaternions in wxyz order, [nmocap, 4]."""
+
+
+def posed(model: mujoco.MjModel, placement: Placement) -> mujoco.MjData:
+    """Model data with the poses of bodies, sites, cameras and lights; nothing is stepped.
 
     Raises:
-        SceneError: The configuration has the wrong length or is not finite.
+        SceneError: The placement has the wrong length or is not finite.
     """
-    values = np.asarray(qpos, dtype=np.float64)
-    if values.shape != (model.nq,):
-        raise SceneError(f"state: qpos has shape {values.shape}, the model needs ({model.nq},).")
-    if not np.all(np.isfinite(values)):
-        index = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise SceneError(f"state: qpos[{index}] = {values[index]} is not finite.")
     data = mujoco.MjData(model)
-    data.qpos[:] = values
-    mujoco.mj_forward(model, data)
+    for name, value in vars(placement).items():
+        if value is None:
+            continue
+        values, target = np.asarray(value, dtype=np.float64), getattr(data, name)
+        if values.shape != target.shape:
+            raise SceneError(
+                f"state: {name} has shape {values.shape}, the model needs {target.shape}."
+            )
+        if not np.all(np.isfinite(values)):
+            index = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
+            raise SceneError(f"state: {name}[{index}] = {values.ravel()[index]} is not finite.")
+        target[:] = values
+    mujoco.mj_kinematics(model, data)
+    # Cameras and lights may follow a centre of mass.
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_camlight(model, data)
     return data
 
 
+def light_pose(position: ArrayLike, direction: ArrayLike) -> Matrix:
+    """Pose of a light [m], [4, 4], at a position, shining along a direction."""
+    return rigid(position, looking_along(direction))
+
+
 def write_state(
-    folder: Path, info: SceneInfo, model: mujoco.MjModel, name: str, qpos: ArrayLike
+    folder: Path, info: SceneInfo, model: mujoco.MjModel, name: str, placement: Placement
 ) -> Path:
     """Write a state of a scene; it appears whole or not at all.
 
@@ -46,9 +71,9 @@ def write_state(
         info: The scene's tables.
         model: Its compiled model.
         name: Name of the state, the layer's file name.
-        qpos: Generalized positions, [nq].
+        placement: Where everything stands.
     """
-    data = posed(model, qpos)
+    data = posed(model, placement)
     layer = Sdf.Layer.CreateAnonymous(".usda")
     layer.customLayerData = {
         "datagen": {"qpos": Vt.DoubleArray.FromNumpy(np.array(data.qpos)), "state": name}
@@ -79,7 +104,7 @@ def follows(mode: int) -> bool:
     return int(mode) != mujoco.mjtCamLight.mjCAMLIGHT_FIXED
 
 
-def _over(layer: Sdf.Layer, path: str, pose: NDArray[np.float64]) -> None:
+def _over(layer: Sdf.Layer, path: str, pose: Matrix) -> None:
     prim = Sdf.CreatePrimInLayer(layer, path)
     spec = Sdf.AttributeSpec(prim, TRANSFORM, Sdf.ValueTypeNames.Matrix4d)
     spec.default = matrix_value(pose)

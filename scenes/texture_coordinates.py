@@ -21,6 +21,7 @@ _CUBE_FACES = (
 )
 _CUBE_BEND = 0.02
 _CUBE_DEPTH = 5
+_ON_THE_CUT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def cube_mapped(surface: Surface, projection: Projection, stacked: bool) -> Tria
     )
     for first, second in ((0, 1), (1, 2), (0, 2)):
         for sign in (1.0, -1.0):
-            corners = _cut(corners, lambda d, a=first, b=second, s=sign: d[..., a] - s * d[..., b])
+            corners = _cut(corners, corners[:, :, 6 + first] - sign * corners[:, :, 6 + second])
     corners = _straightened(corners)
     direction = corners[:, :, 6:]
     side = _side(direction.mean(axis=1))
@@ -104,25 +105,30 @@ def _side(direction: NDArray[np.float64]) -> NDArray[np.intp]:
     return axis * 2 + negative
 
 
-def _cut(corners, signed):  # type: ignore[no-untyped-def]
-    """Cut triangles, [m, 3, 9], along the zero set of a linear function of the direction."""
-    distance = signed(corners[:, :, 6:])
-    distance = np.where(np.abs(distance) < 1e-9, 0.0, distance)
+def _cut(corners: NDArray[np.float64], distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cut triangles, [m, 3, 9], along the zero set of a linear function, given at their corners."""
+    distance = np.where(np.abs(distance) < _ON_THE_CUT, 0.0, distance)
     crossing = (distance.min(axis=1) < 0) & (distance.max(axis=1) > 0)
     if not crossing.any():
         return corners
-    kept = [corners[~crossing]]
-    for triangle, d in zip(corners[crossing], distance[crossing], strict=True):
-        for sign in (1.0, -1.0):
-            polygon = _clipped(triangle, d * sign)
-            kept.append(
-                np.array([[polygon[0], polygon[i], polygon[i + 1]] for i in range(1, len(polygon) - 1)])
-            )
-    return np.concatenate([part for part in kept if len(part)])
+    pieces = [
+        piece
+        for triangle, d in zip(corners[crossing], distance[crossing], strict=True)
+        for sign in (1.0, -1.0)
+        for piece in _fan(_clipped(triangle, d * sign))
+    ]
+    return np.concatenate([corners[~crossing], np.array(pieces)])
 
 
-def _clipped(triangle, distance):  # type: ignore[no-untyped-def]
-    polygon = []
+def _fan(polygon: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    return [np.stack([polygon[0], polygon[i], polygon[i + 1]]) for i in range(1, len(polygon) - 1)]
+
+
+def _clipped(
+    triangle: NDArray[np.float64], distance: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Part of a triangle where the distance is not negative."""
+    polygon: list[NDArray[np.float64]] = []
     for i in range(3):
         j = (i + 1) % 3
         if distance[i] >= 0:

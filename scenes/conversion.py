@@ -1,0 +1,105 @@
+"""What the steps of a conversion share: the model, the stage and the tables that grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import mujoco
+from pxr import Sdf, Usd
+
+from scenes.errors import SceneError
+from scenes.grouping import Grouping
+from scenes.info import BodyInfo, CameraInfo, LightInfo, ObjectInfo, PartInfo
+from scenes.materials import Materials
+from scenes.names import UniqueNames
+from scenes.report import SceneReport
+from scenes.scene import Matrix
+from scenes.transforms import rigid
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a source knows about a scene beyond its compiled model."""
+
+    scene_id: str
+    source: str
+    """`libero/<suite>/<task>` or `mjcf/<file name>`; the plan of a run holds the whole path."""
+    digest: str
+    versions: Mapping[str, str]
+    language: str | None = None
+    language_bddl: str | None = None
+    objects_of_interest: tuple[str, ...] = ()
+    main_camera: str | None = None
+    grouping: Grouping = field(default_factory=Grouping)
+    robot_joints: tuple[str, ...] = ()
+    gripper_joints: tuple[str, ...] = ()
+    ee_site: str | None = None
+    """Site whose position is the end effector's."""
+    ee_body: str | None = None
+    """Body whose orientation is the end effector's."""
+
+
+@dataclass
+class Conversion:
+    """A conversion under way."""
+
+    model: mujoco.MjModel
+    folder: Path
+    stage: Usd.Stage
+    description: Description
+    rest: mujoco.MjData
+    """Every pose at qpos0."""
+    shown: mujoco.MjData
+    """Every pose in the default state."""
+    drawn: frozenset[int]
+    """Geoms that are drawn."""
+    materials: Materials
+    report: SceneReport
+    objects: list[ObjectInfo] = field(default_factory=list)
+    bodies: list[BodyInfo] = field(default_factory=list)
+    parts: list[PartInfo] = field(default_factory=list)
+    cameras: list[CameraInfo] = field(default_factory=list)
+    lights: list[LightInfo] = field(default_factory=list)
+    proxies: int = 0
+    """Collision boxes written."""
+    _names: dict[str, UniqueNames] = field(default_factory=dict)
+
+    def child_path(self, parent: str, name: str | None, kind: str, number: int) -> str:
+        """Path for a new child of a prim, unique beside its siblings."""
+        names = self._names.setdefault(parent, UniqueNames())
+        return f"{parent}/{names.identifier(name, kind, number)}"
+
+    def reserve(self, parent: str, name: str) -> None:
+        """Keep a name of a prim's child for later."""
+        self._names.setdefault(parent, UniqueNames()).identifier(name, name, 0)
+
+    def name(self, kind: mujoco.mjtObj, number: int) -> str | None:
+        """Name of an element of the model, None for an unnamed one."""
+        return mujoco.mj_id2name(self.model, kind, number) or None
+
+    def index(self, kind: mujoco.mjtObj, name: str) -> int:
+        """Index of an element of the model.
+
+        Raises:
+            SceneError: The model has no such element.
+        """
+        number = mujoco.mj_name2id(self.model, kind, name)
+        if number < 0:
+            word = kind.name.removeprefix("mjOBJ_").lower()
+            raise SceneError(f"{self.description.source}: the model has no {word} {name!r}.")
+        return number
+
+    def body_path(self, body: int) -> str:
+        """Prim path of a body of the model."""
+        return next(info.path for info in self.bodies if info.body_id == body)
+
+    def body_pose(self, body: int) -> Matrix:
+        """World pose of a body at qpos0 [m], [4, 4]."""
+        return rigid(self.rest.xpos[body], self.rest.xmat[body])
+
+
+def author(prim: Usd.Prim, name: str, kind: Sdf.ValueTypeName, value: object) -> None:
+    """Author an attribute of our own, `datagen:<name>`."""
+    prim.CreateAttribute(f"datagen:{name}", kind).Set(value)

@@ -1,0 +1,71 @@
+"""Counts of a model's elements against what was written, and refusals of what cannot be."""
+
+from __future__ import annotations
+
+import mujoco
+
+from scenes.conversion import Conversion
+from scenes.errors import SceneError
+from scenes.grouping import WORLD
+from scenes.proxies import collides
+
+_OBJ = mujoco.mjtObj
+
+
+def refuse_inexpressible(model: mujoco.MjModel, source: str) -> None:
+    """Refuse a model with something that MuJoCo draws and no stage of ours can hold.
+
+    Raises:
+        SceneError: Names the element.
+    """
+    for kind, count in ((_OBJ.mjOBJ_SKIN, model.nskin), (_OBJ.mjOBJ_FLEX, model.nflex)):
+        if count:
+            word = kind.name.removeprefix("mjOBJ_").lower()
+            name = mujoco.mj_id2name(model, kind, 0) or "#0"
+            raise SceneError(
+                f"{source}: {word} {name!r} cannot be converted: its shape deforms. "
+                "Remove it from the model, or give the geoms it covers."
+            )
+
+
+def count_elements(conversion: Conversion) -> None:
+    """Fill the report: elements in and out, what was left out and what differs."""
+    model, report = conversion.model, conversion.report
+    colliding = [geom for geom in range(model.ngeom) if collides(model, geom)]
+    report.counts_in |= {
+        "bodies": model.nbody - 1,
+        "drawn geoms": len(conversion.drawn),
+        "collision geoms": len(colliding),
+        "cameras": model.ncam,
+        "lights": model.nlight,
+    }
+    report.counts_out |= {
+        "bodies": sum(body.body_id != WORLD for body in conversion.bodies),
+        "drawn geoms": len(conversion.parts),
+        "collision geoms": conversion.proxies,
+        "cameras": len(conversion.cameras),
+        "lights": len(conversion.lights),
+        "objects": len(conversion.objects),
+        "materials": conversion.materials.count,
+        "textures": conversion.materials.texture_count,
+    }
+    for geom in sorted(set(range(model.ngeom)) - conversion.drawn - set(colliding)):
+        report.left_out.append(
+            f"geom {conversion.name(_OBJ.mjOBJ_GEOM, geom) or geom}: not drawn (group "
+            f"{int(model.geom_group[geom])} or wholly transparent) and without collision"
+        )
+    _note_undrawn(conversion)
+    if len(conversion.lights) or model.vis.headlight.active:
+        report.approximated.append(
+            "lights: MuJoCo's have no falloff; they agree at the reference distance only"
+        )
+
+
+def _note_undrawn(conversion: Conversion) -> None:
+    model, report = conversion.model, conversion.report
+    for word, count in (("sites", model.nsite), ("tendons", model.ntendon)):
+        if count:
+            report.left_out.append(f"{count} {word}: marks of the model, not drawn")
+    sky = mujoco.mjtTexture.mjTEXTURE_SKYBOX
+    if any(kind == sky for kind in model.tex_type):
+        report.left_out.append("skybox: what no geom covers is empty, not sky")

@@ -1,0 +1,70 @@
+"""Geoms as prims: drawn ones as meshes, colliding ones as boxes."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from pxr import Gf, Sdf, UsdGeom, UsdShade, Vt
+
+from scenes.conversion import Conversion
+from scenes.info import BodyInfo, PartInfo
+from scenes.materials import geom_look
+from scenes.meshes import geom_triangles
+from scenes.names import provenance
+from scenes.proxies import collides, convert_proxy
+from scenes.scene import Matrix, Triangles, matrix_value
+from scenes.transforms import rigid, rotation_from_quaternion
+
+
+def convert_geom(conversion: Conversion, body: BodyInfo, geom: int) -> None:
+    """Write a geom under its body, as far as it is drawn and collides."""
+    model = conversion.model
+    pose = rigid(model.geom_pos[geom], rotation_from_quaternion(model.geom_quat[geom]))
+    if geom in conversion.drawn:
+        _convert_part(conversion, body, geom, pose)
+    if collides(model, geom):
+        convert_proxy(conversion, body, geom, pose)
+
+
+def _convert_part(conversion: Conversion, body: BodyInfo, geom: int, pose: Matrix) -> None:
+    model = conversion.model
+    name = conversion.name(mujoco.mjtObj.mjOBJ_GEOM, geom)
+    look = geom_look(model, geom)
+    path = conversion.child_path(body.path, name, "geom", geom)
+    mesh = _write_triangles(conversion, path, geom_triangles(model, geom, look.texture))
+    # MuJoCo culls back faces of everything but planes.
+    mesh.CreateDoubleSidedAttr(bool(model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE))
+    mesh.AddTransformOp().Set(matrix_value(pose))
+    provenance(mesh.GetPrim(), "geom", name, geom)
+    binding = UsdShade.MaterialBindingAPI.Apply(mesh.GetPrim())
+    binding.Bind(conversion.materials.of(look))
+    conversion.parts.append(
+        PartInfo(
+            part=len(conversion.parts) + 1,
+            name=name or f"geom_{geom}",
+            path=path,
+            instance=body.instance,
+            body=body.path,
+            geom_id=geom,
+        )
+    )
+
+
+def _write_triangles(conversion: Conversion, path: str, triangles: Triangles) -> UsdGeom.Mesh:
+    mesh = UsdGeom.Mesh.Define(conversion.stage, path)
+    mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+    mesh.CreateOrientationAttr(UsdGeom.Tokens.rightHanded)
+    mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(triangles.points))
+    counts = np.full(len(triangles.faces), 3, dtype=np.int32)
+    mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(counts))
+    indices = np.ascontiguousarray(triangles.faces.ravel())
+    mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(indices))
+    mesh.CreateNormalsAttr(Vt.Vec3fArray.FromNumpy(triangles.normals))
+    mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex)
+    ends = (triangles.points.min(axis=0), triangles.points.max(axis=0))
+    mesh.CreateExtentAttr(Vt.Vec3fArray([Gf.Vec3f(*map(float, end)) for end in ends]))
+    if triangles.st is not None:
+        UsdGeom.PrimvarsAPI(mesh).CreatePrimvar(
+            "st", Sdf.ValueTypeNames.TexCoord2fArray, UsdGeom.Tokens.vertex
+        ).Set(Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(triangles.st)))
+    return mesh
