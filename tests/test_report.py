@@ -513,3 +513,11 @@ def test_names_never_cover_each_other_or_leave_the_picture():
         for other_x, other_y, other_width in places[:i]:
             apart = x >= other_x + other_width or other_x >= x + width
             assert apart or abs(y - other_y) >= 5
+
+
+def test_a_blown_row_tells_its_share_of_white_among_the_pixels_that_show_something(tmp_path: Path):
+    row = make_row(0, "front", "mitsuba", gray=50, near=1.0)
+    white = np.full((HEIGHT, WIDTH, 3), 255, np.uint8)
+    white[:, :4] = 254
+    folder = write_run(tmp_path / "run", [[dataclasses.replace(row, rgb=white, flags=["blown"])]])
+    assert "75% of the pixels are pure white" in Page(write_report(folder).read_text()).words

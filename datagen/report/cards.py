@@ -13,7 +13,7 @@ from PIL import Image
 
 from datagen.report.colors import depth_picture, label_picture
 from datagen.report.overlay import DrawnBox, drawn_boxes
-from datagen.report.pixels import PixelFacts, pixel_facts
+from datagen.report.pixels import PixelFacts, pixel_facts, white_share
 from datagen.report.selection import shares, spread
 from datagen.report.shards import RunShards, View
 from datagen.report.tally import RunTally
@@ -161,8 +161,8 @@ def _reasons(shards: RunShards, row: Row) -> list[str]:
     reasons: list[str] = []
     if "dark" in row.flags and facts.brightness is not None:
         reasons.append(f"mean brightness {facts.brightness:.1f} of 255")
-    if "blown" in row.flags and facts.white is not None:
-        reasons.append(f"{facts.white:.0%} of the pixels are pure white")
+    if "blown" in row.flags:
+        reasons.append(f"{white_share(row):.0%} of the pixels are pure white")
     if "object_out_of_view" in row.flags:
         wanted = objects_of_interest(shards, row.scene_id)
         seen = {each.name for each in row.objects if each.pixels_visible}

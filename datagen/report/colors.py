@@ -47,9 +47,11 @@ def hex_color(color: tuple[int, int, int]) -> str:
 
 def label_picture(labels: NDArray[np.int32]) -> NDArray[np.uint8]:
     """Colour a label map [h, w] as a picture [h, w, 3]."""
-    numbers, inverse = np.unique(labels, return_inverse=True)
-    palette = np.array([label_color(int(number)) for number in numbers], np.uint8)
-    return palette[inverse.reshape(labels.shape)]
+    counts = np.bincount(labels.reshape(-1))
+    palette = np.zeros((len(counts), 3), np.uint8)
+    for number in np.flatnonzero(counts).tolist():
+        palette[number] = label_color(number)
+    return palette[labels]
 
 
 def depth_picture(depth: NDArray[np.float32], near: float, far: float) -> NDArray[np.uint8]:

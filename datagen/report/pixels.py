@@ -8,7 +8,7 @@ import numpy as np
 
 from writers import Row
 
-_LUMA = np.array([2126, 7152, 722])
+_LUMA = np.array([2126.0, 7152.0, 722.0])
 """Weights of luma (Rec. 709) in ten-thousandths, taken on display values as the flags do."""
 
 
@@ -18,8 +18,6 @@ class PixelFacts:
 
     brightness: float | None
     """Mean luma, 0 to 255."""
-    white: float | None
-    """Share of pure white pixels."""
     near: float | None
     """Least depth [m]."""
     middle: float | None
@@ -32,13 +30,21 @@ def pixel_facts(row: Row) -> PixelFacts:
     """Measure a row that was read with its `rgb` and `depth`."""
     assert row.rgb is not None and row.depth is not None
     shown = np.isfinite(row.depth)
-    if not shown.any():
-        return PixelFacts(None, None, None, None, None)
-    pixels, depth = row.rgb[shown], row.depth[shown]
+    depth = row.depth[shown]
+    if not depth.size:
+        return PixelFacts(None, None, None, None)
+    # Whole numbers below 2^53, so that the sums are exact.
+    sums = shown.reshape(-1).astype(np.float64) @ row.rgb.reshape(-1, 3).astype(np.float64)
     return PixelFacts(
-        brightness=float(pixels.sum(axis=0, dtype=np.int64) @ _LUMA) / (10000 * len(pixels)),
-        white=float((pixels == 255).all(axis=-1).mean()),
+        brightness=float(sums @ _LUMA) / (10000 * depth.size),
         near=float(depth.min()),
         middle=float(np.median(depth)),
         far=float(depth.max()),
     )
+
+
+def white_share(row: Row) -> float:
+    """Give the share of pure white pixels among those that show something; 0 without any."""
+    assert row.rgb is not None and row.depth is not None
+    white = (row.rgb[np.isfinite(row.depth)] == 255).all(axis=-1)
+    return float(white.mean()) if white.size else 0.0
