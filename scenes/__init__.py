@@ -2,6 +2,7 @@
 
 from scenes.bundle import Bundle
 from scenes.cameras import Pinhole, camera_path, pinhole
+from scenes.colors import srgb_decode, srgb_encode
 from scenes.converted import convert_mjcf, libero_scene, mjcf_scene
 from scenes.errors import AssetError, MissingExtraError, SceneError
 from scenes.info import SceneInfo
@@ -33,4 +34,6 @@ __all__ = [
     "matrix_value",
     "mjcf_scene",
     "pinhole",
+    "srgb_decode",
+    "srgb_encode",
 ]
