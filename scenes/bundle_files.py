@@ -49,7 +49,7 @@ def patch_model(root: ET.Element, model: Any) -> None:
     statistic = root.find("statistic")
     if statistic is None:
         statistic = ET.SubElement(root, "statistic")
-    for name in ("meaninertia", "meanmass", "meansize", "extent", "center"):
+    for name in ("meanmass", "meansize", "extent", "center"):
         statistic.set(name, _digits(np.atleast_1d(getattr(model.stat, name))))
 
 

@@ -51,6 +51,7 @@ _FROM_FIXTURE_POSE = frozenset(
         "dof_M0",
         "cam_poscom0",
         "light_poscom0",
+        "stat.meaninertia",
     ]
 )
 

@@ -299,7 +299,9 @@ def test_the_seed_moves_the_fixtures_and_nothing_else(built: Built) -> None:
 
 
 @pytest.mark.libero
-def test_a_moved_bundle_stands_alone(built: Built, tmp_path: Path) -> None:
+def test_a_moved_bundle_stands_alone(
+    built: Built, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     moved = shutil.copytree(built.bundles[0].folder, tmp_path / "moved here ü" / "bundle")
     files = [e.attrib["file"] for e in ET.parse(moved / "model.xml").iter() if "file" in e.attrib]
     assert files
@@ -307,6 +309,7 @@ def test_a_moved_bundle_stands_alone(built: Built, tmp_path: Path) -> None:
     bundle = Bundle.open(moved)
     bundle.verify()
     assert differing_fields(built.models[0], bundle.load_model()) == []
+    assert capfd.readouterr() == ("", "")  # MuJoCo had nothing to warn about.
 
 
 @pytest.mark.libero
