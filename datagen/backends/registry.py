@@ -18,6 +18,8 @@ class _Entry:
     module: str
     cls: str
     passes: frozenset[Pass]
+    extra: str | None = None
+    """Extra of the package that installs the renderer."""
 
 
 _BACKENDS = {
@@ -26,6 +28,12 @@ _BACKENDS = {
         "datagen.backends.mujoco",
         "MujocoBackend",
         frozenset({"rgb", "part", "depth", "distance", "albedo", "position"}),
+    ),
+    "newton": _Entry(
+        "datagen.backends.newton",
+        "NewtonBackend",
+        frozenset({"rgb", "part", "depth", "distance", "normal", "albedo", "position"}),
+        extra="newton",
     ),
 }
 
@@ -51,7 +59,10 @@ def open_backend(name: str, options: Mapping[str, object] | None = None) -> Back
     try:
         cls = getattr(importlib.import_module(entry.module), entry.cls)
     except ImportError as error:
-        raise BackendError(f"backend {name}: its renderer cannot be imported: {error}.") from error
+        remedy = f" Install it: pip install 'datagen[{entry.extra}]'." if entry.extra else ""
+        raise BackendError(
+            f"backend {name}: its renderer cannot be imported: {error}.{remedy}"
+        ) from error
     allowed = sorted(inspect.signature(cls).parameters)
     for option in options or {}:
         if option not in allowed:
