@@ -20,6 +20,7 @@ from scenes.states import follows
 from scenes.transforms import rigid, rotation_from_quaternion
 
 _FOCAL_LENGTH = 24.0
+_FIXED_ASPECT = "datagen:fixedAspect"
 
 OPENCV_FROM_USD = np.diag([1.0, -1.0, -1.0, 1.0])
 
@@ -44,22 +45,31 @@ class Pinhole:
 def pinhole(scene: Scene, camera: str, width: int, height: int) -> Pinhole:
     """Pinhole of a camera in the sample shown, for a picture size [pixel].
 
-    The vertical field of view is the camera's; the horizontal one follows from the picture's
-    aspect ratio (square pixels), as in MuJoCo.
+    The vertical field of view is the camera's. The horizontal one follows from the picture's
+    aspect ratio (square pixels) or, for a camera with a measured sensor, is the camera's too, as
+    in MuJoCo.
 
     Raises:
-        SceneError: The scene has no such camera.
+        SceneError: The scene has no such camera, or it has no perspective.
     """
     path = camera_path(scene, camera)
     prim = UsdGeom.Camera(scene.stage.GetPrimAtPath(path))
-    vertical = prim.GetVerticalApertureAttr().Get()
-    focal = height * prim.GetFocalLengthAttr().Get() / vertical
-    shift_x = prim.GetHorizontalApertureOffsetAttr().Get() / vertical * height
-    shift_y = prim.GetVerticalApertureOffsetAttr().Get() / vertical * height
+    if prim.GetProjectionAttr().Get() != UsdGeom.Tokens.perspective:
+        raise SceneError(
+            f"{scene.info.scene_id}: camera {camera!r} is orthographic; "
+            "pictures are made by perspective cameras only."
+        )
+    per_aperture = height / prim.GetVerticalApertureAttr().Get()
+    across = per_aperture
+    if prim.GetPrim().GetAttribute(_FIXED_ASPECT).Get():
+        across = width / prim.GetHorizontalApertureAttr().Get()
+    focal = prim.GetFocalLengthAttr().Get()
+    shift_x = prim.GetHorizontalApertureOffsetAttr().Get() * across
+    shift_y = prim.GetVerticalApertureOffsetAttr().Get() * per_aperture
     K = np.array(
         [
-            [focal, 0.0, width / 2 - shift_x],
-            [0.0, focal, height / 2 + shift_y],
+            [focal * across, 0.0, width / 2 - shift_x],
+            [0.0, focal * per_aperture, height / 2 + shift_y],
             [0.0, 0.0, 1.0],
         ]
     )
@@ -107,8 +117,8 @@ def _write_lens(stage: Usd.Stage, path: str, model: mujoco.MjModel, camera: int)
     if measured:
         focal, principal = model.cam_intrinsic[camera].astype(np.float64).reshape(2, 2)
         aperture = _FOCAL_LENGTH * sensor / focal
-        # MuJoCo moves the frustum's centre by the principal point, as USD does by its offsets.
-        offset = _FOCAL_LENGTH * principal / focal
+        # A positive principal point moves MuJoCo's frustum right and down, USD's right and up.
+        offset = _FOCAL_LENGTH * principal / focal * [1.0, -1.0]
     else:
         fovy = math.radians(float(model.cam_fovy[camera]))
         aperture = np.full(2, 2.0 * _FOCAL_LENGTH * math.tan(fovy / 2.0))

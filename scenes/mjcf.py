@@ -92,7 +92,11 @@ def _start(
         materials=Materials(
             stage, model, TextureFiles(folder / _TEXTURES, texture_store), _TEXTURES
         ),
-        report=SceneReport(description.source, warnings=list(compiled.warnings)),
+        report=SceneReport(
+            description.source,
+            approximated=list(compiled.changes),
+            warnings=list(compiled.warnings),
+        ),
     )
     for scope in SCOPES:
         conversion.reserve("/World", scope)

@@ -24,6 +24,7 @@ class ModelFile:
     name: str
     """Name of the element."""
     path: Path
+    element: mujoco.MjsMesh | mujoco.MjsTexture | mujoco.MjsHField
 
 
 def model_files(spec: mujoco.MjSpec, source: Path) -> Iterator[ModelFile]:
@@ -38,24 +39,23 @@ def model_files(spec: mujoco.MjSpec, source: Path) -> Iterator[ModelFile]:
     """
     folders = [_Folders.of(spec, source), *_attached(source, seen={source.resolve()})]
     named = [
-        *(("mesh", m.name, m.file, True) for m in spec.meshes),
-        *(("hfield", h.name, h.file, True) for h in spec.hfields),
+        *(("mesh", mesh, mesh.file) for mesh in spec.meshes),
+        *(("hfield", hfield, hfield.file) for hfield in spec.hfields),
         *(
-            ("texture", t.name, file, False)
-            for t in spec.textures
-            for file in (t.file, *t.cubefiles)
+            ("texture", texture, file)
+            for texture in spec.textures
+            for file in (texture.file, *texture.cubefiles)
         ),
     ]
-    for kind, name, file, mesh in named:
+    for kind, element, file in named:
         if not file or "://" in file:
             continue
-        tried = [folder.path(file, mesh=mesh) for folder in folders]
+        name = element.name or Path(file).stem
+        tried = [folder.path(kind, file) for folder in folders]
         path = next((path for path in tried if path.is_file()), None)
         if path is None:
-            raise AssetError(
-                f"{source}: {kind} {name or Path(file).stem!r}: no such file: {tried[0]}."
-            )
-        yield ModelFile(kind, name or path.stem, path)
+            raise AssetError(f"{source}: {kind} {name!r}: no such file: {tried[0]}.")
+        yield ModelFile(kind, name, path, element)
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class _Folders:
         folder = source.parent
         return cls(folder / spec.meshdir, folder / spec.texturedir, bool(spec.strippath))
 
-    def path(self, file: str, *, mesh: bool) -> Path:
+    def path(self, kind: str, file: str) -> Path:
         name = Path(file).name if self.strip else file
-        return (self.meshes if mesh else self.textures) / name
+        return (self.textures if kind == "texture" else self.meshes) / name
 
 
 def _attached(source: Path, seen: set[Path]) -> Iterator[_Folders]:

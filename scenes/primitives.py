@@ -84,18 +84,14 @@ def cylinder(radius: float, half_length: float) -> Surface:
     fan = np.stack(
         [np.zeros(SLICES, int), 1 + np.arange(SLICES), 1 + (np.arange(SLICES) + 1) % SLICES], axis=1
     )
-    points, faces, normals = [side], [side_faces], [side * [1.0, 1.0, 0.0]]
-    count = len(side)
-    for sign in (1.0, -1.0):
-        disk = np.vstack([[0.0, 0.0, sign], np.column_stack([rim, np.full(SLICES, sign)])])
-        points.append(disk)
-        faces.append((fan if sign > 0 else fan[:, ::-1]) + count)
-        normals.append(np.tile([0.0, 0.0, sign], (len(disk), 1)))
-        count += len(disk)
+    flat = np.vstack([[0.0, 0.0], rim])
+    top, bottom = (np.column_stack([flat, np.full(len(flat), sign)]) for sign in (1.0, -1.0))
+    up = np.tile([0.0, 0.0, 1.0], (len(flat), 1))
+    first = len(side)
     return _scaled(
-        np.vstack(points),
-        np.vstack(faces),
-        np.vstack(normals),
+        np.vstack([side, top, bottom]),
+        np.vstack([side_faces, fan + first, fan[:, ::-1] + first + len(flat)]),
+        np.vstack([side * [1.0, 1.0, 0.0], up, -up]),
         np.array([radius, radius, half_length]),
     )
 
