@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from datagen.audit.config import AuditConfig
 from datagen.backends.base import Pass
 from datagen.backends.registry import capabilities
 from datagen.config_errors import validation_sentences
@@ -153,6 +154,9 @@ class RunConfig(_Settings):
 
     parquet: OutputConfig = OutputConfig()
     """Settings of the output files."""
+
+    audit: AuditConfig = Field(default=AuditConfig(), exclude=True)
+    """What `datagen audit` compares and lets pass; not a part of what decides the rows."""
 
     _file: str = PrivateAttr(default="config")
 
