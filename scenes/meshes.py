@@ -65,10 +65,15 @@ def compiled_mesh(model: mujoco.MjModel, mesh: int) -> Triangles:
     first = int(model.mesh_texcoordadr[mesh])
     texcoords = model.mesh_texcoord[first : first + int(model.mesh_texcoordnum[mesh])]
     st_index = model.mesh_facetexcoord[_face_range(model, mesh)].astype(np.int64)
-    key = (faces * len(normals) + normal_index) * len(texcoords) + st_index
-    unique, index = np.unique(key, return_inverse=True)
-    rest, st_rows = np.divmod(unique, len(texcoords))
-    point_rows, normal_rows = np.divmod(rest, len(normals))
+    if np.array_equal(faces, normal_index) and np.array_equal(faces, st_index):
+        count = int(faces.max()) + 1
+        point_rows = normal_rows = st_rows = np.arange(count)
+        index = faces
+    else:
+        key = (faces * len(normals) + normal_index) * len(texcoords) + st_index
+        unique, index = np.unique(key, return_inverse=True)
+        rest, st_rows = np.divmod(unique, len(texcoords))
+        point_rows, normal_rows = np.divmod(rest, len(normals))
     st = texcoords[st_rows].astype(np.float32)
     return Triangles(
         points=points[point_rows].astype(np.float32),

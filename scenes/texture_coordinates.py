@@ -111,32 +111,46 @@ def _cut(corners: NDArray[np.float64], distance: NDArray[np.float64]) -> NDArray
     crossing = (distance.min(axis=1) < 0) & (distance.max(axis=1) > 0)
     if not crossing.any():
         return corners
-    pieces = [
-        piece
-        for triangle, d in zip(corners[crossing], distance[crossing], strict=True)
-        for sign in (1.0, -1.0)
-        for piece in _fan(_clipped(triangle, d * sign))
-    ]
-    return np.concatenate([corners[~crossing], np.array(pieces)])
+    cut, distance = corners[crossing], distance[crossing]
+    touching = (distance == 0).any(axis=1)
+    pieces = [corners[~crossing], *_halves(cut[touching], distance[touching])]
+    pieces += _thirds(cut[~touching], distance[~touching])
+    return np.concatenate(pieces)
 
 
-def _fan(polygon: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    return [np.stack([polygon[0], polygon[i], polygon[i + 1]]) for i in range(1, len(polygon) - 1)]
-
-
-def _clipped(
-    triangle: NDArray[np.float64], distance: NDArray[np.float64]
+def _halves(
+    corners: NDArray[np.float64], distance: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Part of a triangle where the distance is not negative."""
-    polygon: list[NDArray[np.float64]] = []
-    for i in range(3):
-        j = (i + 1) % 3
-        if distance[i] >= 0:
-            polygon.append(triangle[i])
-        if distance[i] * distance[j] < 0:
-            ratio = distance[i] / (distance[i] - distance[j])
-            polygon.append(triangle[i] + ratio * (triangle[j] - triangle[i]))
-    return polygon
+    """Cut triangles that have one corner on the cut and the others on either side."""
+    (a, b, c), (_, db, dc) = _rolled(corners, distance, (distance == 0).argmax(axis=1))
+    p = _between(b, c, db, dc)
+    return [np.stack(triangle, axis=1) for triangle in ((a, b, p), (a, p, c))]
+
+
+def _thirds(
+    corners: NDArray[np.float64], distance: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Cut triangles that have one corner on one side and two on the other."""
+    positive = distance > 0
+    lone = np.where(positive.sum(axis=1) == 1, positive.argmax(axis=1), positive.argmin(axis=1))
+    (a, b, c), (da, db, dc) = _rolled(corners, distance, lone)
+    p, q = _between(a, b, da, db), _between(a, c, da, dc)
+    return [np.stack(triangle, axis=1) for triangle in ((a, p, q), (p, b, c), (p, c, q))]
+
+
+def _rolled(
+    corners: NDArray[np.float64], distance: NDArray[np.float64], first: NDArray[np.intp]
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """Corners and their distances, each triangle turned so that the given corner comes first."""
+    rows = np.arange(len(corners))
+    order = [(first + step) % 3 for step in range(3)]
+    return [corners[rows, at] for at in order], [distance[rows, at][:, None] for at in order]
+
+
+def _between(
+    a: NDArray[np.float64], b: NDArray[np.float64], da: NDArray[np.float64], db: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return a + da / (da - db) * (b - a)
 
 
 def _straightened(corners: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -42,7 +42,8 @@ class TextureFiles:
         return len(set(self._names.values()))
 
     def _write(self, pixels: NDArray[np.uint8]) -> str:
-        digest = blake2b(pixels.tobytes() + repr(pixels.shape).encode(), digest_size=12)
+        digest = blake2b(repr(pixels.shape).encode(), digest_size=12)
+        digest.update(np.ascontiguousarray(pixels))
         name = f"{digest.hexdigest()}.png"
         target = self._folder / name
         if target.exists():
