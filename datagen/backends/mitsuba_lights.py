@@ -70,7 +70,7 @@ def emission(scene: Scene, path: str, T_world_light: NDArray[np.float64], copies
     color = np.array(light.GetColorAttr().Get(), dtype=np.float64) * strength * shown
     along_z = T_world_light @ np.diag([1.0, -1.0, -1.0, 1.0])
     index = np.arange(copies)
-    radius = np.sqrt((index + 0.5) / copies)
+    radius = np.sqrt(index / max(copies - 1, 1))
     offsets = radius[:, None] * np.stack(
         [np.cos(index * _GOLDEN_ANGLE), np.sin(index * _GOLDEN_ANGLE)], axis=1
     )
