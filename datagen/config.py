@@ -30,16 +30,7 @@ from writers import OutputConfig
 
 SamplesPerPixel = Literal[1, 4, 16, 64, 256, 1024, 4096]
 BackendName = Literal["mitsuba", "mujoco"]
-PassName = Literal["rgb", "depth", "segmentation", "distance", "normal", "albedo", "hdr"]
-_BUFFER: dict[PassName, Pass] = {
-    "rgb": "rgb",
-    "depth": "depth",
-    "segmentation": "part",
-    "distance": "distance",
-    "normal": "normal",
-    "albedo": "albedo",
-    "hdr": "hdr",
-}
+PassName = Literal["distance", "normal", "albedo", "hdr"]
 PictureSide = Annotated[int, Field(gt=0, le=8192)]
 CACHE_VARIABLE = "DATAGEN_CACHE"
 
@@ -140,8 +131,8 @@ class RunConfig(_Settings):
     backends: tuple[BackendName, ...] = Field(default=("mitsuba",), min_length=1)
     """Renderers; each gives a row for every camera."""
 
-    passes: tuple[PassName, ...] = Field(default=("rgb", "depth", "segmentation"), min_length=1)
-    """What is stored beside the labels."""
+    passes: tuple[PassName, ...] = ()
+    """What is stored beside picture, depth and label maps, where a backend has it."""
 
     mitsuba: MitsubaConfig = MitsubaConfig()
     """Settings of the path tracer."""
@@ -178,7 +169,7 @@ class RunConfig(_Settings):
     def _every_pass_has_a_backend(self) -> RunConfig:
         offered = capabilities()
         for name in self.passes:
-            able = [backend for backend in offered if _BUFFER[name] in offered[backend]]
+            able = [backend for backend in offered if name in offered[backend]]
             if not set(able) & set(self.backends):
                 raise ValueError(
                     f"the pass {name!r} needs one of the backends {', '.join(able)}; "
@@ -189,7 +180,7 @@ class RunConfig(_Settings):
     @property
     def buffers(self) -> frozenset[Pass]:
         """Passes to ask a backend for, where it has them."""
-        return frozenset(_BUFFER[name] for name in self.passes)
+        return frozenset({"rgb", "part", "depth", *self.passes})
 
     @property
     def file(self) -> str:

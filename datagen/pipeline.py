@@ -20,7 +20,7 @@ from datagen.plan import RunPlan, ScenePlan, build_plan, fingerprint
 from datagen.preparation import PreparedScene, class_table, prepare_scenes
 from datagen.progress import RunProgress, Summary
 from datagen.report import write_report
-from datagen.shard_job import ShardJob, ShardOutcome, extra_passes
+from datagen.shard_job import ShardJob, ShardOutcome
 from datagen.sources import plan_scenes
 from writers import (
     SCHEMA_VERSION,
@@ -170,7 +170,7 @@ def _split(
     jobs: list[ShardJob], config: RunConfig
 ) -> tuple[dict[str, ShardRecord], list[ShardJob]]:
     """Tell shards that are finished from those to make."""
-    schema = row_schema(extra_passes(config), config.parquet.depth_mm)
+    schema = row_schema(config.passes, config.parquet.depth_mm)
     finished: dict[str, ShardRecord] = {}
     missing: list[ShardJob] = []
     for job in jobs:
@@ -207,7 +207,7 @@ def _manifest(
     return Manifest(
         schema_version=SCHEMA_VERSION,
         seed=config.seed,
-        passes=list(extra_passes(config)),
+        passes=list(config.passes),
         label_bits=bits,
         versions=versions,
         config={**_deciding(config), "output": config.parquet.model_dump(mode="json")},

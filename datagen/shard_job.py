@@ -20,6 +20,7 @@ from scenes import SampleLayer, Scene
 from writers import ObjectRow, Row, ShardRecord, write_shard
 from writers.codecs import LabelBits
 
+
 @dataclass(frozen=True)
 class ShardJob:
     """All that a worker needs to make one shard."""
@@ -135,17 +136,12 @@ def make_shard(job: ShardJob, advance: Callable[[int], None]) -> ShardOutcome:
         job.path,
         rows(),
         session.config.parquet,
-        extra_passes(session.config),
+        session.config.passes,
         label_bits=job.label_bits,
         timings=watch.seconds,
     )
     described = {backend.name: backend.describe() for backend in session.backends}
     return ShardOutcome(record, session.exposure, described, dict(watch.seconds))
-
-
-def extra_passes(config: RunConfig) -> tuple[str, ...]:
-    """Passes of a config that are columns of their own."""
-    return tuple(name for name in ("distance", "normal", "albedo", "hdr") if name in config.passes)
 
 
 def backend_options(

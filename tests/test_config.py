@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from datagen.backends.mitsuba import MitsubaBackend
 from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.registry import capabilities
 from datagen.config import RunConfig, cache_folder, load_config
 from datagen.config_file import apply_overrides, parse_yaml
 from datagen.errors import ConfigError
@@ -80,7 +81,7 @@ def test_libero_config_is_the_promised_job() -> None:
             "x.yaml: backends.0: 'mojoco' is not known. Known: mitsuba, mujoco. "
             "Did you mean 'mujoco'?",
         ),
-        ("passes", ["dpth"], "passes.0: 'dpth' is not known. Known: rgb, depth, "),
+        ("passes", ["nrmal"], "passes.0: 'nrmal' is not known. Known: distance, normal, "),
         ("mitsuba.spp", 32, "x.yaml: mitsuba.spp: 32 should be one of 1, 4, 16, 64, 256"),
         ("mitsuba.spp", 0, "x.yaml: mitsuba.spp: 0 should be one of 1, 4, 16, 64, 256"),
         ("mitsuba.denoise", "no", "x.yaml: mitsuba.denoise: 'no' should be true or false."),
@@ -167,12 +168,14 @@ def test_missing_settings_are_named() -> None:
 
 @pytest.mark.parametrize("name", ["hdr", "normal"])
 def test_pass_that_no_chosen_backend_gives_is_refused(name: str) -> None:
-    data = with_value("passes", ["rgb", name])
+    data = with_value("passes", [name])
+    able = [backend for backend, passes in capabilities().items() if name in passes]
     assert problem(data | {"backends": ["mujoco"]}) == (
-        f"x.yaml: the pass {name!r} needs one of the backends mitsuba; backends lists mujoco."
+        f"x.yaml: the pass {name!r} needs one of the backends {', '.join(able)}; "
+        "backends lists mujoco."
     )
     config = RunConfig.from_data(data | {"backends": ["mujoco", "mitsuba"]})
-    assert config.buffers == {"rgb", name}
+    assert config.buffers == {"rgb", "part", "depth", name}
 
 
 def test_backend_settings_are_the_options_of_the_backends() -> None:
