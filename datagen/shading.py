@@ -2,35 +2,111 @@
 
 MuJoCo's classic renderer lights a surface as OpenGL's fixed pipeline does, in display values and
 without gamma: ambient, diffuse and Blinn-Phong terms of the headlight and of every light are added,
-clipped to 1 and multiplied by the texture.
+clipped to 1 and multiplied by the texture. Boxes are lit at the corners of their quads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import UsdGeom, UsdLux, UsdShade
+from pxr import UsdShade
 
 from datagen.backends import Buffers
+from datagen.shading_boxes import BoxGrid, box_sizes
+from datagen.shading_lights import DisplayLight, Points, display_lights
 from scenes import Pinhole, Scene, srgb_encode
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 LUMA = np.array([0.2126, 0.7152, 0.0722])
 
 
 @dataclass(frozen=True)
-class _Term:
-    """One light at every pixel."""
+class Shading:
+    """What MuJoCo's lights do at every pixel."""
 
-    direction: Array
-    """Unit vectors to the light, broadcastable to [h, w, 3]."""
-    strength: Array
-    """Spot and distance factor, broadcastable to [h, w]."""
-    ambient: Array
-    diffuse: Array
-    specular: Array
+    lights: tuple[DisplayLight, ...]
+    terms: NDArray[np.float32]
+    """Light that each adds before clipping and texture, [lights, h, w, 3]."""
+    emitted: NDArray[np.float32]
+    """Light of the surface's own, [h, w, 3]."""
+    lit: NDArray[np.float32]
+    """Sum of all, clipped to [0, 1] where it is computed, [h, w, 3]."""
+    base: NDArray[np.float32]
+    """Display colour without texture, [h, w, 3]."""
+    seen: NDArray[np.bool_]
+    """Pixels that show something, [h, w]."""
+
+    def texture(self, albedo: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Display texture, [h, w, 3], of a linear diffuse colour: what the base does not say."""
+        display = srgb_encode(albedo.astype(np.float64))
+        texture = np.divide(display, self.base, out=np.zeros_like(display), where=self.base > 0)
+        return np.where(self.base > 0, texture, 1.0).astype(np.float32)
+
+    def picture(self, albedo: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Display picture in [0, 1], [h, w, 3], with a linear diffuse colour of each pixel."""
+        shown = np.clip(self.lit * self.texture(albedo), 0.0, 1.0)
+        return np.where(self.seen[..., None], shown, 0.0).astype(np.float32)
+
+
+class Shader:
+    """Shades views of a scene; what no sample moves is read once.
+
+    Args:
+        scene: The scene.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    @cached_property
+    def _boxes(self) -> dict[int, Floats]:
+        return box_sizes(self._scene)
+
+    def shade(self, buffers: Buffers, view: Pinhole) -> Shading:
+        """Light every pixel of a view of the sample shown.
+
+        Args:
+            buffers: Passes part, position and normal of the view.
+            view: The camera.
+        """
+        part, normal, position = buffers.part, buffers.normal, buffers.position
+        if part is None or normal is None or position is None:
+            raise ValueError("MuJoCo's shading needs the passes part, position and normal")
+        lights = display_lights(self._scene, view.T_world_camera)
+        surfaces = _Surfaces.read(self._scene)
+        seen = part > 0
+        numbers = part[seen]
+        points = position[seen].astype(np.float64)
+        normals = normal[seen].astype(np.float64)
+        terms = np.zeros((len(points), len(lights), 3))
+        lit = np.zeros((len(points), 3))
+        boxes = [number for number in self._boxes if (numbers == number).any()]
+        smooth = ~np.isin(numbers, boxes)
+        terms[smooth], lit[smooth] = surfaces.light(
+            lights, numbers[smooth], points[smooth], normals[smooth], view
+        )
+        poses = self._scene.world_transforms(self._scene.info.parts[n - 1].path for n in boxes)
+        for number, pose in zip(boxes, poses, strict=True):
+            grid, mine = BoxGrid(self._boxes[number], pose), numbers == number
+            places, facing = grid.corners()
+            found, clipped = surfaces.light(
+                lights, np.full(len(places), number), places, facing, view
+            )
+            values = np.concatenate([found.reshape(len(places), -1), clipped], axis=1)
+            values = grid.interpolate(values, points[mine], normals[mine])
+            terms[mine] = values[:, :-3].reshape(-1, len(lights), 3)
+            lit[mine] = values[:, -3:]
+        return Shading(
+            lights,
+            np.stack([_spread(terms[:, k], seen) for k in range(len(lights))]),
+            _spread(surfaces.emitted[numbers], seen),
+            _spread(lit, seen),
+            _spread(surfaces.base[numbers], seen),
+            seen,
+        )
 
 
 def mujoco_shading(scene: Scene, buffers: Buffers, view: Pinhole) -> NDArray[np.float32]:
@@ -41,30 +117,9 @@ def mujoco_shading(scene: Scene, buffers: Buffers, view: Pinhole) -> NDArray[np.
         buffers: Passes part, position, normal and albedo of the view.
         view: The camera.
     """
-    part, normal, position = buffers.part, buffers.normal, buffers.position
-    if part is None or normal is None or position is None or buffers.albedo is None:
+    if buffers.albedo is None:
         raise ValueError("mujoco_shading needs the passes part, position, normal and albedo")
-    seen = part > 0
-    points = np.where(seen[..., None], position, 0.0).astype(np.float64)
-    normals = normal.astype(np.float64)
-    albedo = srgb_encode(buffers.albedo)
-    base, specular, shininess = _surfaces(scene)
-    color, exponent = base[part], shininess[part]
-    texture = np.divide(albedo, color, out=np.zeros_like(albedo), where=color > 0)
-    to_viewer = view.T_world_camera[:3, 3] - points
-    to_viewer /= np.linalg.norm(to_viewer, axis=2, keepdims=True)
-    lit = np.zeros_like(points)
-    for term in _terms(scene, points, view):
-        cosine = np.einsum("hwc,hwc->hw", normals, np.broadcast_to(term.direction, points.shape))
-        facing = (cosine > 0) & (term.strength > 0)
-        half = term.direction + to_viewer
-        half = half / np.linalg.norm(half, axis=2, keepdims=True)
-        shine = np.maximum(np.einsum("hwc,hwc->hw", normals, half), 0.0) ** (128.0 * exponent)
-        shine *= facing * specular[part]
-        body = term.ambient + np.maximum(cosine, 0.0)[..., None] * term.diffuse
-        body = color * body + shine[..., None] * term.specular
-        lit += body * np.broadcast_to(term.strength, part.shape)[..., None]
-    return np.where(seen[..., None], np.clip(lit, 0.0, 1.0) * texture, 0.0).astype(np.float32)
+    return Shader(scene).shade(buffers, view).picture(buffers.albedo)
 
 
 def luminance(display: NDArray[np.floating] | NDArray[np.uint8]) -> float:
@@ -73,75 +128,64 @@ def luminance(display: NDArray[np.floating] | NDArray[np.uint8]) -> float:
     return float((display.reshape(-1, 3).astype(np.float64) @ LUMA).mean() / scale)
 
 
-def _terms(scene: Scene, points: Array, view: Pinhole) -> list[_Term]:
-    terms = []
-    world = scene.stage.GetPrimAtPath("/World")
+@dataclass(frozen=True)
+class _Surfaces:
+    """Display values of materials by part number; row 0 is empty."""
 
-    def head(name: str) -> Array:
-        return np.array(world.GetAttribute(f"datagen:headlight:{name}").Get(), dtype=np.float64)
+    base: Floats
+    emitted: Floats
+    specular: Floats
+    exponent: Floats
 
-    if world.GetAttribute("datagen:headlight:active").Get():
-        terms.append(
-            _Term(
-                -view.T_world_camera[:3, 2],
-                np.array(1.0),
-                head("ambient"),
-                head("diffuse"),
-                head("specular"),
-            )
+    @classmethod
+    def read(cls, scene: Scene) -> _Surfaces:
+        count = len(scene.info.parts) + 1
+        found = cls(np.zeros((count, 3)), np.zeros((count, 3)), np.zeros(count), np.zeros(count))
+        for part in scene.info.parts:
+            prim = scene.stage.GetPrimAtPath(part.path)
+            material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+            surface, _, _ = material.ComputeSurfaceSource()
+            diffuse = surface.GetInput("diffuseColor")
+            color = diffuse.Get()
+            if diffuse.HasConnectedSource():
+                texture = UsdShade.Shader(diffuse.GetConnectedSource()[0].GetPrim())
+                color = texture.GetInput("scale").Get()
+            linear = np.array(color, dtype=np.float64)[:3]
+            emissive = np.array(surface.GetInput("emissiveColor").Get() or (0, 0, 0), np.float64)
+            # The stage holds emission times linear colour; MuJoCo adds it to the display colour.
+            share = float((emissive / np.maximum(linear, 1e-9)).max())
+            attributes = surface.GetPrim()
+            row = part.part
+            found.base[row] = srgb_encode(linear)
+            found.emitted[row] = share * found.base[row]
+            found.specular[row] = attributes.GetAttribute("datagen:specular").Get()
+            found.exponent[row] = 128.0 * attributes.GetAttribute("datagen:shininess").Get()
+        return found
+
+    def light(
+        self,
+        lights: tuple[DisplayLight, ...],
+        numbers: NDArray[np.integer],
+        points: Floats,
+        normals: Floats,
+        view: Pinhole,
+    ) -> tuple[Floats, Floats]:
+        """Term of each light, [n, lights, 3], and their clipped sum, [n, 3]."""
+        viewer = view.T_world_camera[:3, 3] - points
+        viewer /= np.maximum(np.linalg.norm(viewer, axis=1, keepdims=True), 1e-12)
+        places = Points(
+            points,
+            normals,
+            viewer,
+            self.base[numbers],
+            self.specular[numbers],
+            self.exponent[numbers],
         )
-    paths = [light.path for light in scene.info.lights]
-    for path, pose in zip(paths, scene.world_transforms(paths), strict=True):
-        prim = scene.stage.GetPrimAtPath(path)
-        if UsdGeom.Imageable(prim).ComputeVisibility() == UsdGeom.Tokens.invisible:
-            continue
-        light = UsdLux.LightAPI(prim)
-        scale = light.GetIntensityAttr().Get() / prim.GetAttribute("datagen:unitIntensity").Get()
-        diffuse = srgb_encode(np.array(light.GetColorAttr().Get()) * scale)
-        ambient, specular = (
-            np.array(prim.GetAttribute(f"datagen:{name}").Get(), dtype=np.float64)
-            for name in ("ambient", "specular")
-        )
-        axis = -pose[:3, 2]
-        if prim.IsA(UsdLux.DistantLight):
-            terms.append(_Term(-axis, np.array(1.0), ambient, diffuse, specular))
-            continue
-        offset = pose[:3, 3] - points
-        distance = np.linalg.norm(offset, axis=2)
-        direction = offset / distance[..., None]
-        along = np.clip(-(direction @ axis), 0.0, 1.0)
-        cutoff = np.cos(np.radians(prim.GetAttribute("datagen:cutoff").Get()))
-        factor = np.where(
-            along >= cutoff, along ** float(prim.GetAttribute("datagen:exponent").Get()), 0.0
-        )
-        a0, a1, a2 = prim.GetAttribute("datagen:attenuation").Get()
-        terms.append(
-            _Term(
-                direction,
-                factor / (a0 + a1 * distance + a2 * distance**2),
-                ambient,
-                diffuse,
-                specular,
-            )
-        )
-    return terms
+        terms = np.stack([light.lit(places) for light in lights], axis=1)
+        return terms, np.clip(terms.sum(axis=1) + self.emitted[numbers], 0.0, 1.0)
 
 
-def _surfaces(scene: Scene) -> tuple[Array, Array, Array]:
-    """Display base colour [n, 3], specular [n] and shininess [n] by part number; row 0 is empty."""
-    count = len(scene.info.parts) + 1
-    base, specular, shininess = np.zeros((count, 3)), np.zeros(count), np.full(count, 0.5)
-    for part in scene.info.parts:
-        prim = scene.stage.GetPrimAtPath(part.path)
-        material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-        surface, _, _ = material.ComputeSurfaceSource()
-        diffuse = surface.GetInput("diffuseColor")
-        color = diffuse.Get()
-        if diffuse.HasConnectedSource():
-            texture = UsdShade.Shader(diffuse.GetConnectedSource()[0].GetPrim())
-            color = texture.GetInput("scale").Get()
-        base[part.part] = srgb_encode(np.array(color, dtype=np.float64)[:3])
-        attributes = surface.GetPrim()
-        specular[part.part] = attributes.GetAttribute("datagen:specular").Get()
-        shininess[part.part] = attributes.GetAttribute("datagen:shininess").Get()
-    return base, specular, shininess
+def _spread(values: Floats, seen: NDArray[np.bool_]) -> NDArray[np.float32]:
+    picture = np.zeros((*seen.shape, values.shape[1]), dtype=np.float32)
+    picture[seen] = values
+    return picture

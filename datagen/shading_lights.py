@@ -1,0 +1,143 @@
+"""Lights of a stage as MuJoCo's fixed pipeline sees them, as one term per light."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pxr import Usd, UsdGeom, UsdLux
+
+from scenes import Matrix, Scene, srgb_encode
+
+Floats = NDArray[np.float64]
+_NO_LIGHT_AMBIENT = 0.3
+"""Ambient that MuJoCo adds where no light shines at all."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Places on surfaces that are lit."""
+
+    position: Floats
+    """World points [m], [n, 3]."""
+    normal: Floats
+    """World unit normals, [n, 3]."""
+    viewer: Floats
+    """Unit vectors to the camera, [n, 3]."""
+    base: Floats
+    """Display colour without texture, [n, 3]."""
+    specular: Floats
+    """Share of specular light, [n]."""
+    exponent: Floats
+    """Exponent of the highlight, [n]."""
+
+
+@dataclass(frozen=True)
+class DisplayLight:
+    """A light in display values."""
+
+    name: str
+    path: str
+    """Prim path; `/World` for the headlight."""
+    ambient: Floats
+    diffuse: Floats
+    specular: Floats
+    axis: Floats
+    """World direction that it shines along."""
+    position: Floats | None = None
+    """World position [m]; None for a directional light."""
+    cutoff: float = 180.0
+    """Half angle of the cone [degree]."""
+    exponent: float = 0.0
+    attenuation: tuple[float, float, float] = (1.0, 0.0, 0.0)
+
+    def lit(self, points: Points) -> Floats:
+        """Display value that this light adds at points before clipping and texture, [n, 3].
+
+        OpenGL 2.1, section 2.14.1, with a local viewer: attenuation x spot x (ambient + diffuse
+        max(N.L, 0) + specular max(N.H, 0)^exponent where N.L > 0).
+        """
+        direction, strength = self._arrival(points.position)
+        cosine = np.einsum("nc,nc->n", points.normal, direction)
+        half = direction + points.viewer
+        half /= np.maximum(np.linalg.norm(half, axis=1, keepdims=True), 1e-12)
+        shine = np.maximum(np.einsum("nc,nc->n", points.normal, half), 0.0) ** points.exponent
+        shine *= (cosine > 0) * points.specular
+        body = self.ambient + np.maximum(cosine, 0.0)[:, None] * self.diffuse
+        return (points.base * body + shine[:, None] * self.specular) * strength[:, None]
+
+    def _arrival(self, position: Floats) -> tuple[Floats, Floats]:
+        """Unit vectors to the light, [n, 3], and its spot and distance factor, [n]."""
+        if self.position is None:
+            return np.broadcast_to(-self.axis, position.shape), np.ones(len(position))
+        offset = self.position - position
+        distance = np.linalg.norm(offset, axis=1)
+        direction = offset / np.maximum(distance, 1e-12)[:, None]
+        constant, linear, quadratic = self.attenuation
+        strength = 1.0 / (constant + linear * distance + quadratic * distance**2)
+        if self.cutoff < 180.0:
+            along = np.clip(-(direction @ self.axis), 0.0, 1.0)
+            inside = along >= np.cos(np.radians(self.cutoff))
+            strength = strength * np.where(inside, along**self.exponent, 0.0)
+        return direction, strength
+
+
+def display_lights(scene: Scene, T_world_camera: Matrix) -> tuple[DisplayLight, ...]:
+    """Lights that shine in the sample shown, the headlight first.
+
+    Args:
+        scene: The scene, with the sample over it.
+        T_world_camera: Pose of the camera, OpenCV axes [m].
+    """
+    found: list[DisplayLight] = []
+    world = scene.stage.GetPrimAtPath("/World")
+    if world.GetAttribute("datagen:headlight:active").Get():
+        ambient, diffuse, specular = (
+            _color(world, f"headlight:{name}") for name in ("ambient", "diffuse", "specular")
+        )
+        axis = T_world_camera[:3, 2]
+        found.append(DisplayLight("headlight", "/World", ambient, diffuse, specular, axis))
+    paths = [light.path for light in scene.info.lights]
+    poses = scene.world_transforms(paths)
+    found.extend(
+        _light(scene.stage.GetPrimAtPath(light.path), light.name, pose)
+        for light, pose in zip(scene.info.lights, poses, strict=True)
+        if _shines(scene.stage.GetPrimAtPath(light.path))
+    )
+    if not found:
+        ambient = np.full(3, _NO_LIGHT_AMBIENT)
+        dark = np.zeros(3)
+        found.append(DisplayLight("ambient", "/World", ambient, dark, dark, np.array([0, 0, 1.0])))
+    return tuple(found)
+
+
+def _shines(prim: Usd.Prim) -> bool:
+    return UsdGeom.Imageable(prim).ComputeVisibility() != UsdGeom.Tokens.invisible
+
+
+def _light(prim: Usd.Prim, name: str, pose: Matrix) -> DisplayLight:
+    light = UsdLux.LightAPI(prim)
+    scale = light.GetIntensityAttr().Get() / prim.GetAttribute("datagen:unitIntensity").Get()
+    diffuse = srgb_encode(np.array(light.GetColorAttr().Get(), dtype=np.float64) * scale)
+    ambient, specular = _color(prim, "ambient"), _color(prim, "specular")
+    axis = -pose[:3, 2]
+    if prim.IsA(UsdLux.DistantLight):
+        return DisplayLight(name, str(prim.GetPath()), ambient, diffuse, specular, axis)
+    constant, linear, quadratic = map(float, prim.GetAttribute("datagen:attenuation").Get())
+    return DisplayLight(
+        name,
+        str(prim.GetPath()),
+        ambient,
+        diffuse,
+        specular,
+        axis,
+        pose[:3, 3],
+        float(prim.GetAttribute("datagen:cutoff").Get()),
+        float(prim.GetAttribute("datagen:exponent").Get()),
+        (constant, linear, quadratic),
+    )
+
+
+def _color(prim: Usd.Prim, name: str) -> Floats:
+    return np.array(prim.GetAttribute(f"datagen:{name}").Get(), dtype=np.float64)
