@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from pxr import Tf, Usd
 
@@ -27,9 +28,16 @@ class UniqueNames:
 
 
 def label_of(name: str) -> str:
-    """Class label, `[a-z0-9_]+`, of a name."""
-    label = _LABEL.sub("_", name.lower()).strip("_")
-    return label or "unnamed"
+    """Class label, `[a-z0-9_]+`, of a name.
+
+    Letters lose their accents; what has no Latin form stands by its code point, so that labels
+    of different names stay apart.
+    """
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    spelled = "".join(
+        f"_u{ord(c):x}_" if c.isalnum() and not c.isascii() else c for c in plain.lower()
+    )
+    return re.sub("_+", "_", _LABEL.sub("_", spelled)).strip("_") or "unnamed"
 
 
 def provenance(prim: Usd.Prim, kind: str, name: str | None, number: int) -> None:
