@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
-
 from datagen.report.colors import depth_picture, label_picture
+from datagen.report.embedding import data_address, drawing, photo
 from datagen.report.overlay import DrawnBox, drawn_boxes
 from datagen.report.pixels import PixelFacts, pixel_facts, white_share
 from datagen.report.selection import shares, spread
@@ -134,10 +129,10 @@ def _panel(row: Row, facts: PixelFacts, ends: tuple[float, float] | None) -> Pan
         row_id=row.row_id,
         width=row.width,
         height=row.height,
-        rgb=_photo(row.rgb, _LARGEST_SIDE),
-        instance=_drawing(label_picture(row.instance)),
-        semantic=_drawing(label_picture(row.semantic)),
-        depth=_photo(depth_picture(row.depth, near, far), _LARGEST_SIDE),
+        rgb=data_address(photo(row.rgb, _LARGEST_SIDE)),
+        instance=data_address(drawing(label_picture(row.instance), _LARGEST_SIDE)),
+        semantic=data_address(drawing(label_picture(row.semantic), _LARGEST_SIDE)),
+        depth=data_address(photo(depth_picture(row.depth, near, far), _LARGEST_SIDE)),
         boxes=tuple(drawn_boxes(row.objects, row.width, row.height, font_size)),
         font_size=font_size,
         box_count=sum(each.x0 is not None for each in row.objects),
@@ -152,7 +147,7 @@ def _flagged(shards: RunShards, row: Row) -> FlaggedRow:
         row_id=row.row_id,
         flags=tuple(row.flags),
         reasons=tuple(_reasons(shards, row)),
-        picture=_photo(row.rgb, _THUMBNAIL_SIDE),
+        picture=data_address(photo(row.rgb, _THUMBNAIL_SIDE)),
     )
 
 
@@ -178,21 +173,3 @@ def objects_of_interest(shards: RunShards, scene_id: str) -> list[str]:
     record = shards.manifest.scenes.get(scene_id)
     names = record.get("objects_of_interest") if isinstance(record, dict) else None
     return [str(name) for name in names] if isinstance(names, list) else []
-
-
-def _photo(picture: NDArray[np.uint8], side: int) -> str:
-    image = Image.fromarray(np.ascontiguousarray(picture))
-    image.thumbnail((side, side), Image.Resampling.LANCZOS)
-    return _address(image, quality=88, method=2)
-
-
-def _drawing(picture: NDArray[np.uint8]) -> str:
-    image = Image.fromarray(picture)
-    image.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE), Image.Resampling.NEAREST)
-    return _address(image, lossless=True, quality=30, method=2)
-
-
-def _address(image: Image.Image, **options: int | bool) -> str:
-    buffer = io.BytesIO()
-    image.save(buffer, "WEBP", **options)
-    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()

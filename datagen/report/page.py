@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from rich.console import Console
 
 from datagen.report.cards import (
@@ -31,6 +27,7 @@ from datagen.report.statistics import (
     statistics_of,
 )
 from datagen.report.tally import RunTally
+from datagen.report.template import content_hash, inline_asset, page_environment
 from datagen.report.terminal import print_statistics
 from writers import Manifest, write_atomically
 
@@ -110,20 +107,14 @@ def _write(folder: Path, shards: RunShards, tally: RunTally, statistics: RunStat
 
 
 def _page(folder: Path, shards: RunShards, tally: RunTally, statistics: RunStatistics) -> str:
-    environment = Environment(
-        loader=PackageLoader("datagen.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment("datagen.report")
     filters: dict[str, Callable[..., str]] = {
         "number": _number,
         "metres": _metres,
         "counted": _counted,
     }
     environment.filters.update(filters)
-    style, script = (_asset(environment, name) for name in ("report.css", "report.js"))
+    style, script = (inline_asset(environment, name) for name in ("report.css", "report.js"))
     manifest = shards.manifest
     return environment.get_template("report.html").render(
         title=folder.resolve().name,
@@ -144,18 +135,9 @@ def _page(folder: Path, shards: RunShards, tally: RunTally, statistics: RunStati
         most_views=SHEET_VIEWS,
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=content_hash(style),
+        script_hash=content_hash(script),
     )
-
-
-def _asset(environment: Environment, name: str) -> Markup:
-    assert environment.loader is not None
-    return Markup(environment.loader.get_source(environment, name)[0])
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _scene_ids(manifest: Manifest, tally: RunTally) -> list[str]:
