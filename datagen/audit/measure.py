@@ -1,0 +1,83 @@
+"""One view measured: every comparison, judged, with its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from datagen.audit.config import AuditConfig, Threshold
+from datagen.audit.findings import Comparison
+from datagen.audit.pictures import view_pictures
+from datagen.audit.results import AuditView
+from datagen.audit.thresholds import judge
+from datagen.audit.view import ViewPair
+from datagen.stopwatch import Stopwatch
+
+Compare = Callable[[ViewPair], tuple[Comparison, ...]]
+"""All measurements of a view, family by family."""
+
+
+def compare_everything(pair: ViewPair) -> tuple[Comparison, ...]:
+    """Compare geometry, labels and looks."""
+    from datagen.audit.geometry import compare_geometry, compare_labels
+    from datagen.audit.looks import compare_looks
+
+    return compare_geometry(pair), compare_labels(pair), compare_looks(pair)
+
+
+def measure(
+    pair: ViewPair,
+    settings: AuditConfig,
+    thresholds: Mapping[str, Threshold],
+    compare: Compare,
+    watch: Stopwatch,
+    notes: tuple[str, ...] = (),
+) -> AuditView:
+    """Compare the two sides of a view and hold the numbers against the thresholds.
+
+    Args:
+        pair: The view; its sample is shown over the scene.
+        settings: Settings of the audit.
+        thresholds: Thresholds by dotted name.
+        compare: What measures.
+        watch: Where the time is added up.
+        notes: What is known of this view already.
+    """
+    with watch("compare"):
+        comparisons = compare(pair)
+    metrics: dict[str, float] = {}
+    objects: dict[str, dict[str, float]] = {}
+    maps: dict[str, NDArray[Any]] = {}
+    for comparison in comparisons:
+        metrics |= {name: float(value) for name, value in comparison.metrics.items()}
+        maps |= comparison.maps
+        for name, numbers in comparison.objects.items():
+            plain = {key: float(value) for key, value in numbers.items()}
+            objects[name] = {**objects.get(name, {}), **plain}
+    with watch("pictures"):
+        pictures = view_pictures(pair, maps)
+    return AuditView(
+        scene_id=pair.scene_id,
+        episode=pair.episode,
+        frame=pair.frame,
+        camera=pair.camera,
+        reference=pair.reference.backend,
+        candidate=pair.candidate.backend,
+        width=pair.size.width,
+        height=pair.size.height,
+        metrics=metrics,
+        objects=objects,
+        findings=tuple(finding for each in comparisons for finding in each.findings),
+        verdicts=judge(
+            metrics,
+            objects,
+            thresholds,
+            pair.camera,
+            pair.candidate.backend,
+            settings.smallest_object,
+        ),
+        notes=(*notes, *dict.fromkeys(note for each in comparisons for note in each.notes)),
+        pictures=pictures,
+    )

@@ -1,0 +1,103 @@
+"""The views that an audit looks at, scene by scene, each shown by every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from datagen.audit.session import AuditSession
+from datagen.audit.view import Side
+from datagen.backends.registry import capabilities
+from datagen.cluster import threads_per_worker
+from datagen.config import RunConfig
+from datagen.plan import FramePlan, RunPlan, ScenePlan
+from datagen.preparation import PreparedScene, class_table
+from datagen.progress import RunProgress
+from datagen.stopwatch import Stopwatch
+from randomizers import Outcome
+from scenes import SampleLayer
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A frame and the cameras it is looked at from."""
+
+    frame: FramePlan
+    cameras: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ShownView:
+    """A view as all backends show it; its sample is shown until the next one comes."""
+
+    session: AuditSession
+    frame: FramePlan
+    camera: str
+    sample: SampleLayer
+    outcome: Outcome
+    sides: tuple[Side, ...]
+    """Sides in the order of the audit's backends."""
+
+
+def planned_views(config: RunConfig, plan: RunPlan) -> tuple[Wanted, ...]:
+    """All views of a plan."""
+    return tuple(Wanted(frame, config.cameras) for frame in plan.frames)
+
+
+def path_traced(backends: Sequence[str]) -> tuple[str, ...]:
+    """Backends among these whose pictures need an exposure."""
+    offered = capabilities()
+    return tuple(name for name in backends if "hdr" in offered[name])
+
+
+def shown_views(
+    config: RunConfig,
+    scenes: Sequence[ScenePlan],
+    prepared: Mapping[str, PreparedScene],
+    wanted: Sequence[Wanted],
+    progress: RunProgress,
+    watch: Stopwatch,
+    backends: dict[str, dict[str, str]],
+) -> Iterator[ShownView]:
+    """Show views, one scene open at a time.
+
+    Args:
+        config: The run's config; its backends are opened as the run opens them.
+        scenes: Scenes of the plan.
+        prepared: Where they are.
+        wanted: What is looked at, frames of one scene in a row.
+        progress: Told of every view.
+        watch: Where the time is added up.
+        backends: Filled with how each backend rendered.
+    """
+    variant = "none"
+    if path_traced((*config.backends, *config.audit.backends)):
+        from datagen.backends.mitsuba_variant import pick_variant
+
+        variant = pick_variant(config.mitsuba.variant)
+    classes = class_table(prepared)
+    progress.begin(sum(len(each.cameras) for each in wanted), 0)
+    progress.stage("comparing")
+    for plan in scenes:
+        frames = [each for each in wanted if each.frame.scene_id == plan.scene_id]
+        if not frames:
+            continue
+        session = AuditSession(
+            config,
+            plan,
+            prepared[plan.scene_id],
+            classes,
+            variant=variant,
+            threads=threads_per_worker(1),
+            watch=watch,
+        )
+        try:
+            for each in frames:
+                sample, outcome = session.sample(each.frame)
+                for camera in each.cameras:
+                    sides = tuple(session.sides(sample, camera))
+                    yield ShownView(session, each.frame, camera, sample, outcome, sides)
+                    progress.advance(1)
+            backends.update(session.describe())
+        finally:
+            session.close()
