@@ -33,10 +33,7 @@ def height_field(model: mujoco.MjModel, hfield: int) -> Surface:
     outward = ((0, -1, 0), (1, 0, 0), (0, 1, 0), (-1, 0, 0))
     for border, normal in zip(borders, outward, strict=True):
         pieces.append(_wall(top[border], -base, np.array(normal, dtype=np.float64)))
-    corners = np.array([index[0, 0], index[-1, 0], index[-1, -1], index[0, -1]])
-    floor = top[corners] * [1.0, 1.0, 0.0] - [0.0, 0.0, base]
-    down = np.tile([0.0, 0.0, -1.0], (4, 1))
-    pieces.append((floor, np.array([[0, 1, 2], [0, 2, 3]]), down))
+    pieces.append(_floor(top[np.concatenate([border[:-1] for border in borders])], -base))
     return _joined(pieces)
 
 
@@ -53,6 +50,15 @@ def _wall(edge: NDArray[np.float64], bottom: float, normal: NDArray[np.float64])
         [np.stack([low, low + 1, high + 1], axis=1), np.stack([low, high + 1, high], axis=1)]
     )
     return np.concatenate([edge, foot]), faces, np.tile(normal, (2 * count, 1))
+
+
+def _floor(rim: NDArray[np.float64], bottom: float) -> Piece:
+    """A fan from the middle, which has the walls' corners on its rim."""
+    points = np.concatenate([np.zeros((1, 3)), rim])
+    points[:, 2] = bottom
+    here = np.arange(1, len(points))
+    faces = np.stack([np.zeros_like(here), np.roll(here, -1), here], axis=1)
+    return points, faces, np.tile([0.0, 0.0, -1.0], (len(points), 1))
 
 
 def _smooth_normals(points: NDArray[np.float64], faces: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from pxr import Usd
+
+from scenes import SampleLayer, Scene, SceneError, convert_mjcf
+from scenes.states import Placement, posed, write_state
+
+MODEL = """
+<mujoco><worldbody>
+<body name="cube" pos="0 0 1"><freejoint/><geom type="box" size=".1 .1 .1"/>
+<body name="lid" pos="0 0 .1"><joint name="h" axis="1 0 0"/><geom size=".05"/></body></body>
+<body name="goal" mocap="true" pos="0 2 0"><geom size=".1"/></body>
+</worldbody></mujoco>
+"""
+QPOS = [0.3, 0.2, 0.5, 0.6, 0.0, 0.8, 0.0, 0.7]
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    (tmp_path / "m.xml").write_text(MODEL)
+    return convert_mjcf(tmp_path / "m.xml", tmp_path / "out")
+
+
+def test_state_holds_the_world_pose_of_every_body(scene: Scene) -> None:
+    model = scene.load_model()
+    placement = Placement(QPOS, [[0, 2.5, 0.1]], [[0, 1, 0, 0]])
+    write_state(scene.folder, scene.info, model, "moved", placement)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.mocap_pos[:], data.mocap_quat[:] = QPOS, [0, 2.5, 0.1], [0, 1, 0, 0]
+    mujoco.mj_forward(model, data)
+    scene = Scene.open(scene.folder)
+    assert scene.state_names == ("moved", "rest")
+    assert np.array_equal(scene.state("moved").qpos, QPOS)
+    scene.show(SampleLayer(scene, "moved"))
+    for body in scene.info.bodies:
+        (T,) = scene.world_transforms([body.path])
+        assert np.array_equal(T[:3, 3], data.xpos[body.body_id])
+        assert np.array_equal(T[:3, :3], data.xmat[body.body_id].reshape(3, 3))
+
+
+def test_base_layer_stands_at_qpos0_whatever_the_state(scene: Scene) -> None:
+    scene.show(None)
+    (T,) = scene.world_transforms(["/World/cube/cube"])
+    assert np.allclose(T[:3, 3], [0, 0, 1])
+
+
+def test_state_layer_is_replaced_whole_and_leaves_nothing_else(scene: Scene) -> None:
+    model = scene.load_model()
+    for _ in range(2):
+        write_state(scene.folder, scene.info, model, "again", Placement(QPOS))
+    names = sorted(file.name for file in (scene.folder / "states").iterdir())
+    assert names == ["again.usda", "rest.usda"]
+
+
+def test_state_makes_no_prim(scene: Scene) -> None:
+    base = Usd.Stage.Open(str(scene.folder / "base.usdc"))
+    stacked = Usd.Stage.Open(str(scene.folder / "scene.usda"))
+    assert [p.GetPath() for p in stacked.Traverse()] == [p.GetPath() for p in base.Traverse()]
+
+
+@pytest.mark.parametrize(
+    ("placement", "message"),
+    [
+        (Placement([0.0] * 3), r"qpos has shape \(3,\), the model needs \(8,\)"),
+        (Placement([*QPOS[:7], np.nan]), r"qpos\[7\] = nan is not finite"),
+        (Placement(QPOS, [[0, np.inf, 0]]), r"mocap_pos\[1\] = inf is not finite"),
+        (Placement(QPOS, None, [[1, 0, 0]]), r"mocap_quat has shape \(1, 3\)"),
+    ],
+)
+def test_placement_that_does_not_fit_is_refused(placement: Placement, message: str) -> None:
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    with pytest.raises(SceneError, match=message):
+        posed(model, placement)
