@@ -34,6 +34,8 @@ def compile_mjcf(path: Path) -> CompiledModel:
     """
     if not path.is_file():
         raise AssetError(f"{path}: no such file.")
+    # MuJoCo takes a file for unchanged whose time stamp is, to the second.
+    mujoco.mj_clearCache(mujoco.mj_getCache())
     try:
         with mujoco_warnings() as warnings:
             spec = mujoco.MjSpec.from_file(str(path))
