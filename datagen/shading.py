@@ -29,7 +29,7 @@ class Shading:
 
     lights: tuple[DisplayLight, ...]
     terms: NDArray[np.float32]
-    """Light that each adds before clipping and texture, [lights, h, w, 3]."""
+    """Light that each adds, or would add, before clipping and texture, [lights, h, w, 3]."""
     emitted: NDArray[np.float32]
     """Light of the surface's own, [h, w, 3]."""
     lit: NDArray[np.float32]
@@ -182,7 +182,8 @@ class _Surfaces:
             self.exponent[numbers],
         )
         terms = np.stack([light.lit(places) for light in lights], axis=1)
-        return terms, np.clip(terms.sum(axis=1) + self.emitted[numbers], 0.0, 1.0)
+        shining = terms[:, [light.shines for light in lights]].sum(axis=1)
+        return terms, np.clip(shining + self.emitted[numbers], 0.0, 1.0)
 
 
 def _spread(values: Floats, seen: NDArray[np.bool_]) -> NDArray[np.float32]:

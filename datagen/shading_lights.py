@@ -51,6 +51,8 @@ class DisplayLight:
     """Half angle of the cone [degree]."""
     exponent: float = 0.0
     attenuation: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    shines: bool = True
+    """False for a light that the sample leaves dark."""
 
     def lit(self, points: Points) -> Floats:
         """Display value that this light adds at points before clipping and texture, [n, 3].
@@ -84,30 +86,34 @@ class DisplayLight:
 
 
 def display_lights(scene: Scene, T_world_camera: Matrix) -> tuple[DisplayLight, ...]:
-    """Lights that shine in the sample shown, the headlight first.
+    """All lights in the sample shown, the headlight first.
 
     Args:
         scene: The scene, with the sample over it.
         T_world_camera: Pose of the camera, OpenCV axes [m].
     """
-    found: list[DisplayLight] = []
     world = scene.stage.GetPrimAtPath("/World")
-    if world.GetAttribute("datagen:headlight:active").Get():
-        ambient, diffuse, specular = (
-            _color(world, f"headlight:{name}") for name in ("ambient", "diffuse", "specular")
+    ambient, diffuse, specular = (
+        _color(world, f"headlight:{name}") for name in ("ambient", "diffuse", "specular")
+    )
+    found = [
+        DisplayLight(
+            "headlight",
+            "/World",
+            ambient,
+            diffuse,
+            specular,
+            T_world_camera[:3, 2],
+            shines=bool(world.GetAttribute("datagen:headlight:active").Get()),
         )
-        axis = T_world_camera[:3, 2]
-        found.append(DisplayLight("headlight", "/World", ambient, diffuse, specular, axis))
+    ]
     paths = [light.path for light in scene.info.lights]
-    poses = scene.world_transforms(paths)
     found.extend(
         _light(scene.stage.GetPrimAtPath(light.path), light.name, pose)
-        for light, pose in zip(scene.info.lights, poses, strict=True)
-        if _shines(scene.stage.GetPrimAtPath(light.path))
+        for light, pose in zip(scene.info.lights, scene.world_transforms(paths), strict=True)
     )
-    if not found:
-        ambient = np.full(3, _NO_LIGHT_AMBIENT)
-        dark = np.zeros(3)
+    if not any(light.shines for light in found):
+        ambient, dark = np.full(3, _NO_LIGHT_AMBIENT), np.zeros(3)
         found.append(DisplayLight("ambient", "/World", ambient, dark, dark, np.array([0, 0, 1.0])))
     return tuple(found)
 
@@ -123,7 +129,9 @@ def _light(prim: Usd.Prim, name: str, pose: Matrix) -> DisplayLight:
     ambient, specular = _color(prim, "ambient"), _color(prim, "specular")
     axis = -pose[:3, 2]
     if prim.IsA(UsdLux.DistantLight):
-        return DisplayLight(name, str(prim.GetPath()), ambient, diffuse, specular, axis)
+        return DisplayLight(
+            name, str(prim.GetPath()), ambient, diffuse, specular, axis, shines=_shines(prim)
+        )
     constant, linear, quadratic = map(float, prim.GetAttribute("datagen:attenuation").Get())
     return DisplayLight(
         name,
@@ -136,6 +144,7 @@ def _light(prim: Usd.Prim, name: str, pose: Matrix) -> DisplayLight:
         float(prim.GetAttribute("datagen:cutoff").Get()),
         float(prim.GetAttribute("datagen:exponent").Get()),
         (constant, linear, quadratic),
+        _shines(prim),
     )
 
 

@@ -1,0 +1,155 @@
+"""Are the lights right? MuJoCo's own formula on the candidate's geometry, against its picture.
+
+Bounce light and shadows, which a path tracer adds, play no role here: what differs is a light, a
+material's base colour or a normal. The texture is taken from the reference's albedo where it has
+one, so that its filter is not mistaken for light.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from pxr import UsdGeom, UsdShade
+
+from datagen.audit.flip import flip_map
+from datagen.audit.light_fit import LightScale, fit_scales
+from datagen.audit.similarity import display, interior, luminance_ratio, psnr, ssim_map
+from datagen.audit.view import ViewPair
+from datagen.backends import Buffers
+from datagen.shading import Shader
+from datagen.shading_boxes import box_sizes
+from scenes import Pinhole, Scene
+
+_PIXELS_MIN = 200
+_shaders: WeakKeyDictionary[Scene, Shader] = WeakKeyDictionary()
+_mirrors: WeakKeyDictionary[Scene, frozenset[int]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class LightImport:
+    """What MuJoCo's formula says of a view."""
+
+    metrics: dict[str, float]
+    formula: NDArray[np.float32]
+    """Display picture in [0, 1] by the formula, [h, w, 3]."""
+    difference: NDArray[np.float32]
+    """Largest difference of a channel to MuJoCo's picture, 0 where not compared, [h, w]."""
+    scales: tuple[LightScale, ...]
+    notes: tuple[str, ...]
+
+
+def light_import(pair: ViewPair, fine: Buffers | None) -> LightImport | None:
+    """Check the lights of a view; None where this cannot be done.
+
+    Args:
+        pair: The view; the reference is MuJoCo's.
+        fine: Passes part, position and normal of the candidate at a multiple of the picture's
+            size. With them edges are compared too; else only pixels within one part are.
+    """
+    reference, candidate = pair.reference.buffers, pair.candidate.buffers
+    parts = candidate.part
+    needed = (reference.rgb, reference.part, parts, candidate.position, candidate.normal)
+    if pair.reference.backend != "mujoco" or any(buffer is None for buffer in needed):
+        return None
+    albedo = candidate.albedo if reference.albedo is None else reference.albedo
+    if albedo is None:
+        return None
+    assert reference.rgb is not None and reference.part is not None and parts is not None
+    mirrors = _mirror_parts(pair.scene)
+    same = (parts == reference.part) & (parts > 0) & ~np.isin(parts, list(mirrors))
+    inside = same & interior(parts) & interior(reference.part)
+    compared = inside if fine is None else same
+    if np.count_nonzero(compared) < _PIXELS_MIN:
+        return None
+    view = pair.candidate.labels.camera
+    shader = _shaders.setdefault(pair.scene, Shader(pair.scene))
+    shading = shader.shade(candidate, view)
+    picture = display(reference.rgb)
+    formula = shading.picture(albedo)
+    if fine is not None:
+        formula = _reduced(shader, fine, view, albedo)
+    formula = np.where(compared[..., None], formula, picture)
+    ratio = luminance_ratio(picture, formula, compared)
+    metrics = {
+        "light.psnr": psnr(picture, formula, compared),
+        "light.ssim": float(ssim_map(picture, formula)[compared].mean()),
+        "light.flip": float(flip_map(picture, formula)[compared].mean()),
+    }
+    if ratio is not None:
+        metrics["light.luminance_ratio"] = ratio
+    return LightImport(
+        metrics,
+        formula.astype(np.float32),
+        np.abs(formula - picture).max(axis=2).astype(np.float32),
+        fit_scales(shading, albedo, picture, inside),
+        _notes(parts, mirrors, compared),
+    )
+
+
+def _reduced(
+    shader: Shader, fine: Buffers, view: Pinhole, albedo: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    assert fine.part is not None
+    times = fine.part.shape[0] // view.height
+    lens = np.diag([times, times, 1.0]) @ view.K
+    large = replace(view, K=lens, width=view.width * times, height=view.height * times)
+    textures = albedo.repeat(times, axis=0).repeat(times, axis=1)
+    shown = shader.shade(fine, large).picture(textures)
+    return shown.reshape(view.height, times, view.width, times, 3).mean(axis=(1, 3))
+
+
+def _mirror_parts(scene: Scene) -> frozenset[int]:
+    """Numbers of parts that MuJoCo draws with a mirror picture of the scene in them."""
+    if scene not in _mirrors:
+        _mirrors[scene] = _find_mirrors(scene)
+    return _mirrors[scene]
+
+
+def _find_mirrors(scene: Scene) -> frozenset[int]:
+    """Planes and boxes with reflectance: the stage states it, else the model is read."""
+    info = scene.info
+    stated = {part.part: _reflectance(scene, part.path) for part in info.parts}
+    if None not in stated.values():
+        flat = {
+            part.part
+            for part in info.parts
+            if UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path)).GetDoubleSidedAttr().Get()
+        }
+        return frozenset(n for n in {*box_sizes(scene), *flat} if stated[n])
+    if info.model is None:
+        return frozenset()
+    import mujoco
+
+    model = scene.load_model()
+    shapes = (mujoco.mjtGeom.mjGEOM_PLANE.value, mujoco.mjtGeom.mjGEOM_BOX.value)
+    return frozenset(
+        part.part
+        for part in info.parts
+        if model.geom_type[part.geom_id] in shapes
+        and model.geom_matid[part.geom_id] >= 0
+        and model.mat_reflectance[model.geom_matid[part.geom_id]] > 0
+    )
+
+
+def _reflectance(scene: Scene, path: str) -> float | None:
+    prim = scene.stage.GetPrimAtPath(path)
+    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+    return material.ComputeSurfaceSource()[0].GetPrim().GetAttribute("datagen:reflectance").Get()
+
+
+def _notes(
+    parts: NDArray[np.int32], mirrors: frozenset[int], compared: NDArray[np.bool_]
+) -> tuple[str, ...]:
+    notes: list[str] = []
+    mirrored = float(np.isin(parts, list(mirrors)).mean())
+    if mirrored > 0:
+        notes.append(
+            f"Light import leaves out {mirrored:.1%} of the pixels: MuJoCo shows a mirror picture "
+            "of the scene there."
+        )
+    if compared.mean() < 0.5:
+        notes.append(f"Light import compares only {compared.mean():.0%} of the pixels.")
+    return tuple(notes)
