@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 
@@ -64,7 +65,7 @@ def _run_on_dask(
             host="127.0.0.1",
             dashboard_address=None,
             memory_limit=None,
-            silence_logs="ERROR",
+            silence_logs=logging.ERROR,
         ) as cluster,
         Client(cluster, timeout=60) as client,
     ):

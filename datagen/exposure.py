@@ -51,9 +51,7 @@ def _measured(scene: Scene, backend: Backend, state: str, camera: str) -> float:
     sample = SampleLayer(scene, state)
     sample.set(EXPOSURE, 1.0)
     backend.apply(sample)
-    buffers = backend.render(
-        camera, _SIZE, {"hdr", "part", "position", "normal", "albedo"}
-    )
+    buffers = backend.render(camera, _SIZE, {"hdr", "part", "position", "normal", "albedo"})
     assert buffers.hdr is not None and buffers.part is not None
     wanted = mujoco_shading(scene, buffers, pinhole(scene, camera, *_SIZE))
     seen = (buffers.part > 0)[..., None]

