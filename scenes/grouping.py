@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import mujoco
+import numpy as np
+from numpy.typing import NDArray
 
 from scenes.materials import geom_look
 from scenes.names import label_of
@@ -36,7 +38,7 @@ class Grouping:
     world_geoms: Mapping[str, ObjectName] = field(default_factory=dict)
     """Object of a geom of the world body, by its name or `#<id>`."""
     drawn_groups: frozenset[int] | None = None
-    """Geom groups that are drawn; None decides by `drawn_groups`."""
+    """Geom groups that are drawn; None decides by the rule of `drawn_geoms`."""
 
 
 def body_object(model: mujoco.MjModel, body: int, grouping: Grouping) -> ObjectName:
@@ -58,27 +60,34 @@ def world_geom_object(model: mujoco.MjModel, geom: int, grouping: Grouping) -> O
     return ObjectName(name, label_of(name)) if name else ObjectName(f"world_{geom}", "world")
 
 
-def drawn_groups(model: mujoco.MjModel) -> frozenset[int]:
-    """Geom groups that hold visuals.
+def drawn_geoms(model: mujoco.MjModel, groups: frozenset[int] | None) -> frozenset[int]:
+    """Geoms that are drawn: of a drawn group and not wholly transparent.
 
-    MuJoCo draws groups 0 to 2. Models in robosuite's manner keep collision shapes in group 0 and
-    visuals in group 1: taken to be so when every geom of group 0 on a moving body collides and
-    some body has such a geom beside a geom of group 1 that does not.
+    Args:
+        model: The compiled model.
+        groups: Groups that are drawn. None takes MuJoCo's own, 0 to 2, but for models in
+            robosuite's manner, which keep collision shapes in group 0 beside visuals in group 1:
+            there, group 0 of moving bodies is not drawn, nor of the world body where it has
+            visuals of that kind itself.
     """
+    group = np.asarray(model.geom_group)
+    if groups is None:
+        shown = (group < _NEVER_DRAWN_FROM) & ~_collision_shapes(model)
+    else:
+        shown = np.isin(group, sorted(groups))
+    return frozenset(
+        geom for geom in map(int, np.flatnonzero(shown)) if geom_look(model, geom).rgba[3] > 0
+    )
+
+
+def _collision_shapes(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    """Tell which geoms are collision shapes by robosuite's convention, [ngeom]."""
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     moving = model.geom_bodyid != WORLD
-    shapes = (model.geom_group == 0) & moving
-    visuals = (model.geom_group == 1) & ~collides & moving
-    paired = set(model.geom_bodyid[shapes]) & set(model.geom_bodyid[visuals])
-    if paired and bool(collides[shapes].all()):
-        return frozenset({1, 2})
-    return frozenset(range(_NEVER_DRAWN_FROM))
-
-
-def drawn_geoms(model: mujoco.MjModel, groups: frozenset[int]) -> frozenset[int]:
-    """Geoms that are drawn: in a drawn group and not wholly transparent."""
-    return frozenset(
-        geom
-        for geom in range(model.ngeom)
-        if int(model.geom_group[geom]) in groups and geom_look(model, geom).rgba[3] > 0
-    )
+    shapes, visuals = model.geom_group == 0, (model.geom_group == 1) & ~collides
+    paired = set(model.geom_bodyid[shapes & moving]) & set(model.geom_bodyid[visuals & moving])
+    if not paired or not bool(collides[shapes & moving].all()):
+        return np.zeros(model.ngeom, dtype=np.bool_)
+    if np.any(visuals & ~moving):
+        return shapes & (moving | collides)
+    return shapes & moving

@@ -54,6 +54,9 @@ def count_elements(conversion: Conversion) -> None:
             f"geom {conversion.name(_OBJ.mjOBJ_GEOM, geom) or geom}: not drawn (group "
             f"{int(model.geom_group[geom])} or wholly transparent) and without collision"
         )
+    seen = {part.instance for part in conversion.parts}
+    for unseen in (info for info in conversion.objects if info.instance not in seen):
+        report.caveats.append(f"object {unseen.name}: no geom of it is drawn; no picture shows it")
     _note_undrawn(conversion)
     if len(conversion.lights) or model.vis.headlight.active:
         report.approximated.append(

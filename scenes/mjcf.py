@@ -14,7 +14,7 @@ from scenes.cameras import convert_cameras
 from scenes.compilation import CompiledModel
 from scenes.conversion import Conversion, Description
 from scenes.errors import SceneError
-from scenes.grouping import drawn_geoms, drawn_groups
+from scenes.grouping import drawn_geoms
 from scenes.info import SCENE_FORMAT, SceneInfo
 from scenes.inventory import count_elements, refuse_inexpressible
 from scenes.layers import SCOPES, new_base, write_stack
@@ -79,7 +79,6 @@ def _start(
     texture_store: Path | None,
 ) -> Conversion:
     model = compiled.model
-    groups = description.grouping.drawn_groups
     stage = new_base(folder / "base.usdc", description.source)
     conversion = Conversion(
         model=model,
@@ -88,7 +87,7 @@ def _start(
         description=description,
         rest=posed(model, Placement(model.qpos0)),
         shown=posed(model, next(iter(states.values()))),
-        drawn=drawn_geoms(model, drawn_groups(model) if groups is None else groups),
+        drawn=drawn_geoms(model, description.grouping.drawn_groups),
         materials=Materials(
             stage, model, TextureFiles(folder / _TEXTURES, texture_store), _TEXTURES
         ),

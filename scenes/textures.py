@@ -43,7 +43,7 @@ class TextureFiles:
 
     def _write(self, pixels: NDArray[np.uint8]) -> str:
         digest = blake2b(repr(pixels.shape).encode(), digest_size=12)
-        digest.update(np.ascontiguousarray(pixels))
+        digest.update(np.ascontiguousarray(pixels).data)
         name = f"{digest.hexdigest()}.png"
         target = self._folder / name
         if target.exists():

@@ -100,6 +100,15 @@ def test_report_accounts_for_every_element(scene: Scene) -> None:
     assert any(line.startswith("skybox") for line in report["left_out"])
 
 
+def test_an_object_that_no_picture_shows_is_a_caveat(room: Path, tmp_path: Path) -> None:
+    report = convert_mjcf(room, tmp_path / "all").folder / "report.json"
+    assert json.loads(report.read_text(encoding="utf-8"))["caveats"] == []
+    room.write_text(ROOM.replace('<geom name="cup" type', '<geom name="cup" group="3" type'))
+    report = convert_mjcf(room, tmp_path / "less").folder / "report.json"
+    caveats = json.loads(report.read_text(encoding="utf-8"))["caveats"]
+    assert caveats == ["object cup_3: no geom of it is drawn; no picture shows it"]
+
+
 def test_mujocos_warnings_land_in_the_report_alone(
     room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
