@@ -63,7 +63,7 @@ def _run_on_dask(
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address=None,  # type: ignore[arg-type]
             memory_limit=None,
             silence_logs=logging.ERROR,
         ) as cluster,

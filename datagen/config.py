@@ -29,7 +29,7 @@ from scenes.config import SourceConfig
 from writers import OutputConfig
 
 SamplesPerPixel = Literal[1, 4, 16, 64, 256, 1024, 4096]
-BackendName = Literal["mitsuba", "mujoco"]
+BackendName = Literal["mitsuba", "mujoco", "newton"]
 PassName = Literal["distance", "normal", "albedo", "hdr"]
 PictureSide = Annotated[int, Field(gt=0, le=8192)]
 CACHE_VARIABLE = "DATAGEN_CACHE"

@@ -149,7 +149,9 @@ def backend_options(
     config: RunConfig, name: str, job: ShardJob, watch: Stopwatch | None = None
 ) -> dict[str, object]:
     """Constructor arguments of a backend, as the config says."""
-    if name != "mitsuba":
+    if name == "newton":
+        return {}
+    if name == "mujoco":
         return config.mujoco.model_dump()
     found: dict[str, object] = {"variant": job.variant, "threads": job.threads, "watch": watch}
     return config.mitsuba.model_dump() | found

@@ -78,7 +78,7 @@ def test_libero_config_is_the_promised_job() -> None:
         (
             "backends",
             ["mojoco"],
-            "x.yaml: backends.0: 'mojoco' is not known. Known: mitsuba, mujoco. "
+            "x.yaml: backends.0: 'mojoco' is not known. Known: mitsuba, mujoco, newton. "
             "Did you mean 'mujoco'?",
         ),
         ("passes", ["nrmal"], "passes.0: 'nrmal' is not known. Known: distance, normal, "),

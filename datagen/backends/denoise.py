@@ -35,8 +35,8 @@ class Denoiser:
     ) -> NDArray[np.float32]:
         """Denoise scene-linear radiance, [h, w, 3], with its guides, [h, w, 3] each."""
         reflectance = albedo + np.float32(_ALBEDO_FLOOR)
-        light = np.ascontiguousarray(radiance / reflectance)
-        return self._filter(light, albedo, normal) * reflectance
+        light = (radiance / reflectance).astype(np.float32)
+        return (self._filter(light, albedo, normal) * reflectance).astype(np.float32)
 
     def _filter(
         self,
