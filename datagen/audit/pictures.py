@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from datagen.audit.results import Picture
 from datagen.audit.view import ViewPair
 from datagen.report.colors import NOTHING
 from datagen.report.embedding import drawing, photo
@@ -26,40 +27,42 @@ _STOPS = np.array(
 REFERENCE, CANDIDATE, DIFFERENCE = "reference", "candidate", "difference"
 
 
-def view_pictures(pair: ViewPair, maps: Mapping[str, NDArray[Any]]) -> dict[str, bytes]:
-    """Encode what a page shows of a view, as WebP files by name.
+def view_pictures(pair: ViewPair, maps: Mapping[str, NDArray[Any]]) -> dict[str, Picture]:
+    """Encode what a page shows of a view, by name.
 
     Args:
         pair: The view.
         maps: Pictures of the comparisons: uint8 [h, w, 3] as they are, float32 [h, w] in colours
-            from 0 to the map's greatest value, bool [h, w] in red over the reference.
+            from 0 to 1 for FLIP and to the map's greatest value for others, bool [h, w] in red
+            over the reference.
     """
-    found: dict[str, bytes] = {}
+    found: dict[str, Picture] = {}
     left, right = pair.reference.buffers.rgb, pair.candidate.buffers.rgb
     if left is not None:
-        found[REFERENCE] = photo(left, LARGEST_SIDE)
+        found[REFERENCE] = Picture(photo(left, LARGEST_SIDE))
     if right is not None:
-        found[CANDIDATE] = photo(right, LARGEST_SIDE)
+        found[CANDIDATE] = Picture(photo(right, LARGEST_SIDE))
     if left is not None and right is not None:
-        found[DIFFERENCE] = photo(difference_picture(left, right), LARGEST_SIDE)
-    for name, each in maps.items():
-        found[name] = drawing(map_picture(each, left), LARGEST_SIDE)
+        found[DIFFERENCE] = Picture(photo(difference_picture(left, right), LARGEST_SIDE))
+    for name, values in maps.items():
+        found[name] = _map(name, values, left)
     return found
+
+
+def _map(name: str, values: NDArray[Any], under: NDArray[np.uint8] | None) -> Picture:
+    if values.dtype == np.bool_:
+        return Picture(drawing(_marked(values, under), LARGEST_SIDE))
+    if values.ndim == 3:
+        return Picture(drawing(values.astype(np.uint8), LARGEST_SIDE))
+    size = np.abs(values[np.isfinite(values)])
+    greatest = 1.0 if name.endswith("flip") else float(size.max(initial=0.0))
+    return Picture(photo(heat_picture(values, greatest), LARGEST_SIDE), greatest)
 
 
 def difference_picture(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Give the absolute difference of two pictures [h, w, 3], amplified."""
     difference = np.abs(left.astype(np.int16) - right.astype(np.int16)) * DIFFERENCE_GAIN
     return np.minimum(difference, 255).astype(np.uint8)
-
-
-def map_picture(values: NDArray[Any], under: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-    """Colour a map of a comparison as a picture [h, w, 3]; see `view_pictures`."""
-    if values.dtype == np.bool_:
-        return _marked(values, under)
-    if values.ndim == 3:
-        return values.astype(np.uint8)
-    return _heat(values)
 
 
 def _marked(mask: NDArray[np.bool_], under: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
@@ -70,11 +73,10 @@ def _marked(mask: NDArray[np.bool_], under: NDArray[np.uint8] | None) -> NDArray
     return np.where(mask[..., None], _MARK, gray).astype(np.uint8)
 
 
-def _heat(values: NDArray[Any]) -> NDArray[np.uint8]:
-    numbers = np.abs(values.astype(np.float64))
-    shown = np.isfinite(numbers)
-    greatest = float(numbers[shown].max(initial=0.0))
-    place = np.where(shown, numbers, 0.0) / (greatest or 1.0)
+def heat_picture(values: NDArray[Any], greatest: float) -> NDArray[np.uint8]:
+    """Colour the size of numbers [h, w] from 0 to `greatest`, as [h, w, 3]."""
+    size = np.abs(np.where(np.isfinite(values), values, 0.0)).astype(np.float64)
+    place = np.clip(size / (greatest or 1.0), 0.0, 1.0)
     steps = np.linspace(0.0, 1.0, len(_STOPS))
     channels = [np.interp(place, steps, _STOPS[:, channel]) for channel in range(3)]
     return np.rint(np.stack(channels, axis=-1)).astype(np.uint8)

@@ -28,6 +28,16 @@ CSV_COLUMNS = (
 Kind = Literal["backends", "run", "baseline"]
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of a view, for the page."""
+
+    webp: bytes
+    """WebP file."""
+    greatest: float | None = None
+    """Value that the lightest colour of a map stands for; 0 is the darkest."""
+
+
 @dataclass(frozen=True)
 class AuditView:
     """One view: one backend compared with the reference."""
@@ -47,8 +57,8 @@ class AuditView:
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
     """What a reader of these numbers must know."""
-    pictures: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
-    """WebP files by name, for the page; not in the JSON file."""
+    pictures: Mapping[str, Picture] = field(default_factory=dict[str, Picture], repr=False)
+    """Pictures by name, for the page; not in the JSON file."""
 
     @property
     def key(self) -> str:
@@ -105,6 +115,8 @@ class AuditResults:
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     findings_fail: bool = True
     """Whether a finding alone fails a view."""
+    full_views: int = 40
+    """Most views that the page shows in full size."""
 
     def failed(self, view: AuditView) -> bool:
         """Tell whether a view fails."""

@@ -237,6 +237,7 @@ class _Run:
             backends=self.described,
             config=self.deciding,
             findings_fail=self._config.audit.findings == "fail",
+            full_views=self._config.audit.full_views,
         )
 
     def _prepare(self) -> dict[str, PreparedScene]:

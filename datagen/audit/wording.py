@@ -1,0 +1,77 @@
+"""Numbers, limits and picture names as a person reads them."""
+
+from __future__ import annotations
+
+import math
+
+from datagen.audit.findings import Finding
+from datagen.audit.metrics import METRICS
+from datagen.audit.thresholds import Verdict
+
+_PICTURES = {
+    "difference": "difference, 4 times",
+    "rgb.flip": "FLIP",
+    "flip": "FLIP",
+    "light.flip": "FLIP of the light import",
+    "ids": "ids that differ",
+}
+
+
+def number_text(metric: str, value: float) -> str:
+    """Write a number of a metric, without its unit; shares are in per cent."""
+    if not math.isfinite(value):
+        return {"inf": "∞", "-inf": "-∞"}.get(str(float(value)), "none")
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    if unit == "share":
+        return f"{100 * value:.3f}".rstrip("0").rstrip(".") or "0"
+    if unit == "count":
+        return f"{value:.0f}"
+    if unit == "dB":
+        return f"{value:.1f}"
+    if value == 0:
+        return "0"
+    if abs(value) < 1e-3:
+        return f"{value:.1e}".replace("e-0", "e-")
+    return f"{value:.3f}"
+
+
+def unit_text(metric: str) -> str:
+    """Give the unit that a metric's numbers are written in."""
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    return {"share": "%", "count": "", "ratio": ""}.get(unit, unit)
+
+
+def with_unit(metric: str, value: float) -> str:
+    """Write a number of a metric with its unit."""
+    return f"{number_text(metric, value)} {unit_text(metric)}".rstrip()
+
+
+def limits_text(metric: str, low: float | None, high: float | None) -> str:
+    """Write limits, such as `99.9 or more`."""
+    if low is None and high is None:
+        return ""
+    if high is None:
+        return f"{number_text(metric, low or 0.0)} or more"
+    if low is None:
+        return f"{number_text(metric, high)} or less" if high else "0"
+    return f"{number_text(metric, low)} to {number_text(metric, high)}"
+
+
+def failure_text(verdict: Verdict) -> str:
+    """Say what was measured and what is allowed."""
+    limits = limits_text(verdict.metric, verdict.min, verdict.max)
+    of = f" of {verdict.object_name}" if verdict.object_name else ""
+    value = with_unit(verdict.metric, verdict.value)
+    return f"{verdict.metric}{of}: {value}, allowed {limits}"
+
+
+def finding_text(finding: Finding) -> str:
+    """Say what was found, where, and how large it is."""
+    size = f" {finding.size:.3g} {finding.unit}".rstrip() if finding.unit else ""
+    return f"{finding.kind}{size}, {finding.subject}: {finding.sentence}"
+
+
+def picture_text(name: str, reference: str, candidate: str) -> str:
+    """Give the caption of a picture."""
+    sides = {"reference": reference, "candidate": candidate}
+    return sides.get(name) or _PICTURES.get(name) or name.replace("_", " ").replace(".", ", ")
