@@ -66,21 +66,38 @@ def compiled_mesh(model: mujoco.MjModel, mesh: int) -> Triangles:
     texcoords = model.mesh_texcoord[first : first + int(model.mesh_texcoordnum[mesh])]
     st_index = model.mesh_facetexcoord[_face_range(model, mesh)].astype(np.int64)
     if np.array_equal(faces, normal_index) and np.array_equal(faces, st_index):
-        count = int(faces.max()) + 1
-        point_rows = normal_rows = st_rows = np.arange(count)
+        point_rows = normal_rows = st_rows = np.arange(int(faces.max()) + 1)
         index = faces
     else:
         key = (faces * len(normals) + normal_index) * len(texcoords) + st_index
         unique, index = np.unique(key, return_inverse=True)
         rest, st_rows = np.divmod(unique, len(texcoords))
         point_rows, normal_rows = np.divmod(rest, len(normals))
-    st = texcoords[st_rows].astype(np.float32)
+    st = texcoords[st_rows] * [1.0, -1.0] + [0.0, 1.0]
+    rows = np.concatenate([points[point_rows], normals[normal_rows], st], axis=1)
+    rows, index = _welded(rows.astype(np.float32), index.reshape(-1, 3))
     return Triangles(
-        points=points[point_rows].astype(np.float32),
-        faces=index.reshape(-1, 3).astype(np.int32),
-        normals=normals[normal_rows].astype(np.float32),
-        st=np.stack([st[:, 0], 1.0 - st[:, 1]], axis=1),
+        points=np.ascontiguousarray(rows[:, :3]),
+        faces=index,
+        normals=np.ascontiguousarray(rows[:, 3:6]),
+        st=np.ascontiguousarray(rows[:, 6:]),
     )
+
+
+def _welded(
+    rows: NDArray[np.float32], faces: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Merge vertices of equal bits, [n, k], in the order of their first use in the rows."""
+    bits = np.ascontiguousarray(rows).view(np.uint32).astype(np.uint64)
+    factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | 1
+    hashes = ((bits ^ (bits << 31)) * factors).sum(axis=1, dtype=np.uint64)
+    _, first, index = np.unique(hashes, return_index=True, return_inverse=True)
+    if not np.array_equal(rows[first[index]], rows):
+        return rows, faces.astype(np.int32)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return rows[first[order]], place[index][faces].astype(np.int32)
 
 
 def _mesh_surface(model: mujoco.MjModel, mesh: int) -> Surface:

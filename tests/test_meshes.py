@@ -71,7 +71,7 @@ def test_mesh_with_shared_corners_keeps_one_vertex_per_position_normal_and_st(
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
     triangles = geom_triangles(model, 0, -1)
     rows = np.concatenate([triangles.points, triangles.normals, triangles.st], axis=1)
-    assert len(np.unique(rows, axis=0)) == len(rows)
+    assert len(np.unique(rows, axis=0)) == len(rows) < 3 * len(triangles.faces)
     mesh_st = model.mesh_texcoord[model.mesh_facetexcoord.ravel()]
     st = triangles.st[triangles.faces.ravel()]
     assert np.allclose(st, np.stack([mesh_st[:, 0], 1 - mesh_st[:, 1]], axis=1), atol=1e-6)
