@@ -14,6 +14,7 @@ import typer
 
 from datagen.errors import ConfigError, DatagenError
 
+AUDIT_FAILED = 5
 INTERRUPTED = 130
 _EXIT_CODES = (
     ("writers.errors", "PlanError", 2),
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Labelled, path-traced, reproducible image datasets for robot policies.",
     epilog="Exit codes: 0 done, 2 wrong command line or config, 3 scene refused, "
-    "4 run failed, 130 interrupted.",
+    "4 run failed, 5 audit found differences, 130 interrupted.",
 )
 
 
@@ -185,6 +186,84 @@ def inspect(
     from datagen.report import inspect as inspect_run
 
     inspect_run(run_folder)
+
+
+@app.command()
+@_reports_errors
+def audit(
+    context: typer.Context,
+    config: Annotated[Path | None, typer.Argument(help="YAML file.", show_default=False)] = None,
+    run_folder: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="RUN", help="Look at rows of this finished run instead."),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Views of the run, evenly chosen; 20 if not given."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the page, JSON and CSV; by default audit in the run folder."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Only the config's first N views, rounded up to whole frames."
+        ),
+    ] = None,
+    save_baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep what every backend shows now.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Compare each backend with what a baseline keeps of it."),
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a value of the config, such as audit.thresholds.ids.agreement.min=0.99; "
+            "may be repeated.",
+        ),
+    ] = None,
+) -> None:
+    """Compare renderers on the same samples, pixel by pixel; exit code 5 where they differ."""
+    from datagen.audit.command import audit_command
+
+    results, lines = audit_command(
+        config,
+        run=run_folder,
+        rows=rows,
+        overrides=overrides or (),
+        output=output,
+        limit=limit,
+        save_baseline=save_baseline,
+        against=against,
+    )
+    for line in lines:
+        typer.echo(line)
+    if not results.passed:
+        raise typer.Exit(AUDIT_FAILED)
+
+
+@app.command()
+@_reports_errors
+def backends(context: typer.Context) -> None:
+    """Show which passes each backend gives, and whether its renderer is installed."""
+    import importlib.util
+    from typing import get_args
+
+    from datagen.backends.base import Pass
+    from datagen.backends.registry import capabilities
+
+    offered = capabilities()
+    typer.echo("pass".ljust(12) + "".join(name.ljust(10) for name in offered))
+    for each in get_args(Pass):
+        marks = ("yes" if each in passes else "-" for passes in offered.values())
+        typer.echo(each.ljust(12) + "".join(mark.ljust(10) for mark in marks).rstrip())
+    there = ("yes" if importlib.util.find_spec(name) else "no" for name in offered)
+    typer.echo("installed".ljust(12) + "".join(mark.ljust(10) for mark in there).rstrip())
 
 
 @app.command()

@@ -162,6 +162,10 @@ class AuditConfig(_Settings):
     findings: Literal["fail", "note"] = "fail"
     """Whether a diagnosed cause fails the audit even if every metric is within its limits."""
 
+    fine: Literal[1, 2, 4] = 2
+    """Multiple of the size at which colours of the other backends are sampled for the albedo and
+    light checks, as the reference smooths its pictures; 1: pixel centres only."""
+
     full_views: int = Field(default=40, ge=0, le=500)
     """Most views that the page shows in full size, the worst first; the rest are thumbnails."""
 

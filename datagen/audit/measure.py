@@ -13,18 +13,21 @@ from datagen.audit.pictures import view_pictures
 from datagen.audit.results import AuditView
 from datagen.audit.thresholds import judge
 from datagen.audit.view import ViewPair
+from datagen.backends import Buffers
 from datagen.stopwatch import Stopwatch
 
-Compare = Callable[[ViewPair], tuple[Comparison, ...]]
-"""All measurements of a view, family by family."""
+Compare = Callable[[ViewPair, Buffers | None], tuple[Comparison, ...]]
+"""All measurements of a view, family by family, given the other side's geometric passes at a
+multiple of the picture's size, if there are any."""
 
 
-def compare_everything(pair: ViewPair) -> tuple[Comparison, ...]:
+def compare_everything(pair: ViewPair, fine: Buffers | None) -> tuple[Comparison, ...]:
     """Compare geometry, labels and looks."""
-    from datagen.audit.geometry import compare_geometry, compare_labels
+    from datagen.audit.geometry import compare_geometry
+    from datagen.audit.label_differences import compare_labels
     from datagen.audit.looks import compare_looks
 
-    return compare_geometry(pair), compare_labels(pair), compare_looks(pair)
+    return compare_geometry(pair), compare_labels(pair), compare_looks(pair, fine)
 
 
 def measure(
@@ -34,6 +37,7 @@ def measure(
     compare: Compare,
     watch: Stopwatch,
     notes: tuple[str, ...] = (),
+    fine: Buffers | None = None,
 ) -> AuditView:
     """Compare the two sides of a view and hold the numbers against the thresholds.
 
@@ -44,9 +48,10 @@ def measure(
         compare: What measures.
         watch: Where the time is added up.
         notes: What is known of this view already.
+        fine: Geometric passes of the candidate at a multiple of the size.
     """
     with watch("compare"):
-        comparisons = compare(pair)
+        comparisons = compare(pair, fine)
     metrics: dict[str, float] = {}
     objects: dict[str, dict[str, float]] = {}
     maps: dict[str, NDArray[Any]] = {}

@@ -57,6 +57,8 @@ METRICS: Mapping[str, Metric] = {
     "objects.iou": Metric("share", "overlap of an object's pixels"),
     "objects.depth_median": Metric("m", "an object's median depth difference"),
     "objects.albedo_psnr": Metric("dB", "an object's unlit colours: PSNR"),
+    "objects.tight_box_px": Metric("px", "difference of an object's tight box"),
+    "objects.occlusion_difference": Metric("share", "difference of an object's occlusion"),
     "objects.pixels_reference": Metric("count", "an object's pixels in the reference"),
     "objects.pixels_candidate": Metric("count", "an object's pixels in the other"),
 }

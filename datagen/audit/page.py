@@ -37,7 +37,7 @@ PAGE_NAME = "audit.html"
 """File name of the page."""
 THUMBNAIL_SIDE = 96
 """Largest side of a thumbnail [px]."""
-_SMALL = (REFERENCE, CANDIDATE, "rgb.flip", DIFFERENCE)
+_SMALL = (REFERENCE, CANDIDATE, "flip", DIFFERENCE)
 """Pictures that a view in small is shown by, the first that there are."""
 _SMALL_COUNT = 3
 _KINDS = {

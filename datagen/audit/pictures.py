@@ -25,6 +25,8 @@ _STOPS = np.array(
 """From no difference to the greatest, ever lighter."""
 
 REFERENCE, CANDIDATE, DIFFERENCE = "reference", "candidate", "difference"
+_SHOWN_ALREADY = ("rgb_reference", "rgb_candidate", "rgb_difference")
+_FEW_COLORS = 16
 
 
 def view_pictures(pair: ViewPair, maps: Mapping[str, NDArray[Any]]) -> dict[str, Picture]:
@@ -45,7 +47,8 @@ def view_pictures(pair: ViewPair, maps: Mapping[str, NDArray[Any]]) -> dict[str,
     if left is not None and right is not None:
         found[DIFFERENCE] = Picture(photo(difference_picture(left, right), LARGEST_SIDE))
     for name, values in maps.items():
-        found[name] = _map(name, values, left)
+        if name not in _SHOWN_ALREADY:
+            found[name] = _map(name, values, left)
     return found
 
 
@@ -53,10 +56,17 @@ def _map(name: str, values: NDArray[Any], under: NDArray[np.uint8] | None) -> Pi
     if values.dtype == np.bool_:
         return Picture(drawing(_marked(values, under), LARGEST_SIDE))
     if values.ndim == 3:
-        return Picture(drawing(values.astype(np.uint8), LARGEST_SIDE))
+        encode = drawing if _is_drawn(values) else photo
+        return Picture(encode(values.astype(np.uint8), LARGEST_SIDE))
     size = np.abs(values[np.isfinite(values)])
     greatest = 1.0 if name.endswith("flip") else float(size.max(initial=0.0))
     return Picture(photo(heat_picture(values, greatest), LARGEST_SIDE), greatest)
+
+
+def _is_drawn(picture: NDArray[np.uint8]) -> bool:
+    """Tell whether a picture has so few colours that they stand for something."""
+    colors = picture.astype(np.uint32) @ np.array([1, 1 << 8, 1 << 16], np.uint32)
+    return len(np.unique(colors)) <= _FEW_COLORS
 
 
 def difference_picture(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:

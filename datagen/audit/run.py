@@ -171,7 +171,8 @@ def _compared(
     reference, *others = shown.sides
     for candidate in others:
         pair = shown.session.pair(shown.frame, shown.camera, reference, candidate)
-        yield measure(pair, config.audit, thresholds, compare, watch)
+        fine = shown.session.fine(candidate.backend, shown.camera)
+        yield measure(pair, config.audit, thresholds, compare, watch, fine=fine)
 
 
 class _Run:

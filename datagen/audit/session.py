@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
-from datagen.backends import Backend, Buffers, Size
+from datagen.backends import Backend, Buffers, Pass, Size
 from datagen.backends.registry import capabilities, open_backend
 from datagen.config import RunConfig
 from datagen.plan import FramePlan, ScenePlan, ShardPlan
@@ -16,6 +16,9 @@ from datagen.shard_job import SceneSession, ShardJob, backend_options
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome
 from scenes import SampleLayer
+
+
+_FINE: frozenset[Pass] = frozenset({"part", "position", "normal", "albedo"})
 
 
 class AuditSession:
@@ -71,6 +74,20 @@ class AuditSession:
             with self.watch(f"render {backend.name}"):
                 buffers = backend.render(camera, size, passes)
             yield self.side(backend.name, sample, camera, buffers)
+
+    def fine(self, backend: str, camera: str) -> Buffers | None:
+        """Render what smooth pictures are made of, at a multiple of the size.
+
+        Returns:
+            Parts, positions, normals and albedo; None for a backend that has not all of them.
+        """
+        times = self._config.audit.fine
+        if times == 1 or not capabilities()[backend].issuperset(_FINE):
+            return None
+        width, height = self._config.size
+        opened = next(each for each in self.backends if each.name == backend)
+        with self.watch(f"render {backend}"):
+            return opened.render(camera, Size(width * times, height * times), _FINE)
 
     def side(self, backend: str, sample: SampleLayer, camera: str, buffers: Buffers) -> Side:
         """Label buffers of a view of a sample."""

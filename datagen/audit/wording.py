@@ -10,10 +10,14 @@ from datagen.audit.thresholds import Verdict
 
 _PICTURES = {
     "difference": "difference, 4 times",
-    "rgb.flip": "FLIP",
     "flip": "FLIP",
-    "light.flip": "FLIP of the light import",
-    "ids": "ids that differ",
+    "ids.disagreement": "ids that differ: red inside, orange at edges, blue explained",
+    "depth.difference": "depth difference [m]",
+    "normal.angle": "angle of normals [deg]",
+    "light_formula": "MuJoCo's formula on {candidate}'s geometry",
+    "light_difference": "difference of the light import",
+    "albedo_reference": "albedo, {reference}",
+    "albedo_candidate": "albedo, {candidate}",
 }
 
 
@@ -74,4 +78,5 @@ def finding_text(finding: Finding) -> str:
 def picture_text(name: str, reference: str, candidate: str) -> str:
     """Give the caption of a picture."""
     sides = {"reference": reference, "candidate": candidate}
-    return sides.get(name) or _PICTURES.get(name) or name.replace("_", " ").replace(".", ", ")
+    caption = sides.get(name) or _PICTURES.get(name) or name.replace("_", " ").replace(".", ", ")
+    return caption.format(**sides)

@@ -1,0 +1,92 @@
+"""What an audit says in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from datagen.audit.page_tables import finding_groups
+from datagen.audit.results import AuditResults, AuditView
+from datagen.audit.wording import failure_text, limits_text, unit_text, with_unit
+from datagen.progress import duration
+
+_MOST = 40
+"""Most failures that are listed one by one."""
+
+
+def metric_lines(results: AuditResults) -> list[str]:
+    """Give a table of the metrics that are held to limits: worst number, limits, views beyond."""
+    lines: list[tuple[str, str, str, str]] = []
+    for metric, threshold in results.thresholds.items():
+        verdicts = [v for view in results.views for v in view.verdicts if v.metric == metric]
+        if not verdicts:
+            continue
+        beyond = sum(not verdict.passed for verdict in verdicts)
+        values = [verdict.value for verdict in verdicts]
+        low = with_unit(metric, min(values)) if threshold.min is not None else ""
+        high = with_unit(metric, max(values)) if threshold.max is not None else ""
+        limits = limits_text(metric, threshold.min, threshold.max)
+        allowed = f"{limits} {unit_text(metric)}".rstrip()
+        lines.append((metric, " to ".join(filter(None, (low, high))), allowed, str(beyond)))
+    head = ("metric", "worst", "allowed", "beyond")
+    widths = [max(len(line[column]) for line in (head, *lines)) for column in range(3)]
+    return [
+        f"{name:<{widths[0]}}  {worst:>{widths[1]}}  {allowed:<{widths[2]}}  {beyond}"
+        for name, worst, allowed, beyond in (head, *lines)
+    ]
+
+
+def failure_lines(results: AuditResults) -> list[str]:
+    """Say what failed and where, a line each."""
+    lines = [
+        f"{_where(results, view)}: {failure_text(verdict)}"
+        for view in results.views
+        for verdict in view.failures
+    ]
+    lines += [f"row {row.row_id}: {text}" for row in results.stored for text in row.differences]
+    more = len(lines) - _MOST
+    return [*lines[:_MOST], f"and {more} more: see the page"] if more > 0 else lines
+
+
+def finding_lines(results: AuditResults) -> list[str]:
+    """Say what is probably wrong, a line for each culprit."""
+    return [
+        f"{group.finding.kind}, {group.finding.subject}: {group.finding.sentence} "
+        f"({len(group.views)} view{'s' if len(group.views) > 1 else ''}, such as "
+        f"{_where(results, results.views[group.views[0]])})"
+        for group in finding_groups(results)
+    ]
+
+
+def summary_lines(
+    results: AuditResults, files: Mapping[str, Path], seconds: float, rendering: float
+) -> list[str]:
+    """Give everything that the command prints.
+
+    Args:
+        results: The audit.
+        files: What was written, by what it is.
+        seconds: Time of the whole command [s].
+        rendering: Time of it that the renderers took [s].
+    """
+    failed = len(results.failed_views)
+    lines = [*metric_lines(results), ""]
+    if findings := finding_lines(results):
+        lines += ["Findings:", *(f"  {line}" for line in findings)]
+    if failures := failure_lines(results):
+        lines += ["Failed:", *(f"  {line}" for line in failures)]
+    if results.changes:
+        lines += ["Not as it was:", *(f"  {line}" for line in results.changes)]
+    if results.stored:
+        same = len(results.stored) - len(results.failed_rows)
+        lines.append(f"{same} of {len(results.stored)} rows made again are the same to the byte")
+    lines.append(
+        f"{len(results.views)} views in {duration(seconds)} (renderers {duration(rendering)}): "
+        + (f"{failed} fail" if failed else "all pass")
+    )
+    return [*lines, *(f"{name}: {path}" for name, path in files.items())]
+
+
+def _where(results: AuditResults, view: AuditView) -> str:
+    several = len({each.candidate for each in results.views}) > 1
+    return view.key if several else view.key.rpartition(" ")[0]
