@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter
 from skimage.color import rgb2lab
 from skimage.metrics import structural_similarity
 
@@ -83,6 +84,14 @@ def histogram_distance(reference: Floats, candidate: Floats) -> float:
         np.quantile(picture.reshape(-1, 3), levels, axis=0) for picture in (reference, candidate)
     )
     return float(np.abs(first - second).mean())
+
+
+def box_mean(picture: Floats, side: int) -> NDArray[np.float64]:
+    """Mean of the square of `side` pixels around each pixel, by channel, [h, w, c]."""
+    channels = [
+        uniform_filter(picture[..., k].astype(np.float64), side) for k in range(picture.shape[2])
+    ]
+    return np.stack(channels, axis=2)
 
 
 def interior(part: NDArray[np.integer]) -> Mask:

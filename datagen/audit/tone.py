@@ -8,27 +8,25 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from datagen.audit.similarity import box_mean
+from scenes import srgb_decode
+
 Floats = NDArray[np.floating]
 _DARK, _BRIGHT = 0.04, 0.97
 _BINS = 12
 _BIN_PIXELS_MIN = 40
 _COLORED = 0.02
+_WINDOW = 5
+_BLACK = 0.002
+_RATIO_MIN = 0.08
+"""Logarithm of a ratio of channels from which a surface counts as coloured."""
+_RATIOS_MIN = 600
 
 
-@dataclass(frozen=True)
-class ToneCurve:
-    """The curve `candidate = (gain * reference) ^ exponent` through the pictures' levels."""
+def level_exponent(reference: Floats, candidate: Floats) -> float | None:
+    """Exponent of the curve from one picture's levels to the other's; None for too little range.
 
-    exponent: float
-    gain: float
-    residual: float
-    """Median distance of the levels from the curve, in display units."""
-    spread: float
-    """How far apart the levels are that the curve is fitted to, natural logarithm."""
-
-
-def tone_curve(reference: Floats, candidate: Floats) -> ToneCurve | None:
-    """Fit a tone curve to the same places of two pictures; None where there is too little range.
+    For pictures that must be equal, such as diffuse colours: 1 is no curve at all.
 
     Args:
         reference: Display values, [n, 3].
@@ -39,29 +37,42 @@ def tone_curve(reference: Floats, candidate: Floats) -> ToneCurve | None:
     if np.count_nonzero(usable) < 3 * _BIN_PIXELS_MIN:
         return None
     x, y = np.log(first[usable]), np.log(second[usable])
-    edges = np.linspace(x.min(), x.max() + 1e-9, _BINS + 1)
-    slot = np.digitize(x, edges) - 1
+    slot = np.digitize(x, np.linspace(x.min(), x.max() + 1e-9, _BINS + 1)) - 1
     full = [k for k in range(_BINS) if np.count_nonzero(slot == k) >= _BIN_PIXELS_MIN]
     if len(full) < 3:
         return None
     levels = np.array([[np.median(x[slot == k]), np.median(y[slot == k])] for k in full])
-    slope, offset = _line(levels[:, 0], levels[:, 1])
-    fitted = np.exp(offset + slope * levels[:, 0])
-    return ToneCurve(
-        slope,
-        float(np.exp(offset / slope)) if abs(slope) > 1e-6 else 1.0,
-        float(np.median(np.abs(fitted - np.exp(levels[:, 1])))),
-        float(np.ptp(levels[:, 0])),
-    )
+    low, high = np.triu_indices(len(levels), 1)
+    rise = levels[high] - levels[low]
+    return float(np.median(rise[:, 1] / rise[:, 0]))
 
 
-def _line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
-    """Slope and offset by medians of pairwise slopes (Theil and Sen)."""
-    first, second = np.triu_indices(len(x), 1)
-    apart = np.abs(x[second] - x[first]) > 1e-6
-    slopes = (y[second] - y[first])[apart] / (x[second] - x[first])[apart]
-    slope = float(np.median(slopes))
-    return slope, float(np.median(y - slope * x))
+def chroma_exponent(
+    rgb: NDArray[np.float32], albedo: NDArray[np.float32], where: NDArray[np.bool_]
+) -> float | None:
+    """Exponent between a picture's channel ratios and those of its surfaces' diffuse colour.
+
+    White light scales all channels of a surface alike, so their ratios do not depend on light and
+    shadow: without a curve too many or too few the exponent is about 1, whatever the renderer.
+
+    Args:
+        rgb: Display picture in [0, 1], [h, w, 3].
+        albedo: Linear diffuse colour, [h, w, 3].
+        where: Pixels within one part, [h, w].
+
+    Returns:
+        The exponent, None where there is too little colour to tell.
+    """
+    surface = box_mean(albedo, _WINDOW)
+    light = box_mean(srgb_decode(rgb.astype(np.float64)), _WINDOW)
+    usable = where & (rgb.max(axis=2) < _BRIGHT) & (rgb.min(axis=2) > _DARK)
+    usable &= (surface.min(axis=2) > _BLACK) & (light.min(axis=2) > _BLACK)
+    surface, light = np.log(surface[usable]), np.log(light[usable])
+    x, y = ((v - v[:, [1, 2, 0]]).ravel() for v in (surface, light))
+    colored = np.abs(x) > _RATIO_MIN
+    if np.count_nonzero(colored) < _RATIOS_MIN:
+        return None
+    return float(np.median(y[colored] / x[colored]))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,261 @@
+"""What is probably wrong with colours, textures and lights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datagen.audit.findings import Finding
+from datagen.audit.light_fit import LightScale
+from datagen.audit.similarity import box_mean, interior, luminance_ratio
+from datagen.audit.textures import (
+    TURNS,
+    fit_turn,
+    texture_coordinates,
+    texture_file,
+    turned_colors,
+)
+from datagen.audit.tone import channel_order, chroma_exponent, level_exponent
+from datagen.audit.view import ViewPair
+
+Mask = NDArray[np.bool_]
+Picture = NDArray[np.float32]
+Colors = NDArray[np.float64]
+
+_GAMMA_RANGE = (0.78, 1.32)
+"""Exponents of a path-traced picture without a wrong curve: bounce light tints a little."""
+_DOUBLE_RANGE = (0.62, 1.7)
+_ALBEDO_GAMMA_RANGE = (0.87, 1.15)
+_SWAP_MARGIN = 0.15
+_BRIGHTNESS_RANGE = (0.8, 1.2)
+_SCALE_OFF = 0.05
+_DEVIATIONS = 3.0
+_SHARE_MIN = 0.05
+_MISSING, _DOUBLED = 0.3, 1.6
+_OBJECT_PIXELS_MIN = 100
+_PLAIN_SHARE = 0.35
+"""Contrast of an albedo, as part of the other side's, below which its texture is missing."""
+_CONTRAST_MIN = 0.08
+_TURN_MARGIN = 0.15
+_TURN_FIT_MIN = 0.35
+_POINTS_MAX = 600
+_ALIKE = 0.95
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Display pictures of a view, where both sides have them."""
+
+    same: Mask
+    """Pixels that show one part in both, [h, w]."""
+    inside: Mask
+    """Those of them whose neighbours show it too, [h, w]."""
+    rgb: tuple[Picture, Picture] | None
+    """Reference and candidate, [h, w, 3]."""
+    albedo: tuple[Picture, Picture] | None
+
+
+def diagnose_picture(pair: ViewPair, looks: Looks) -> list[Finding]:
+    """Name what is wrong with all colours of the candidate."""
+    found: list[Finding] = []
+    for name, pictures in (("picture", looks.rgb), ("albedo", looks.albedo)):
+        if pictures is None:
+            continue
+        order = channel_order(*(picture[looks.inside] for picture in pictures))
+        if order is not None and order.order != "rgb" and order.margin > _SWAP_MARGIN:
+            found.append(
+                Finding(
+                    "channels_swapped",
+                    "picture",
+                    1.0,
+                    "",
+                    f"The {name} of {pair.candidate.backend} fits {pair.reference.backend}'s when "
+                    f"its channels are read as {order.order}: probably RGB and BGR are mixed up.",
+                )
+            )
+    if found:
+        return found[:1]
+    curve = _gamma(pair, looks)
+    if curve is not None:
+        return [curve]
+    if looks.rgb is not None:
+        ratio = luminance_ratio(*looks.rgb, looks.same)
+        if ratio is not None and not _within(ratio, _BRIGHTNESS_RANGE):
+            found.append(
+                Finding(
+                    "light_intensity",
+                    "picture",
+                    100.0 * (ratio - 1.0),
+                    "%",
+                    f"{pair.candidate.backend}'s picture is {_change(ratio)} as a whole: probably "
+                    "its exposure or the strength of all lights.",
+                )
+            )
+    return found
+
+
+def diagnose_lights(pair: ViewPair, scales: tuple[LightScale, ...]) -> list[Finding]:
+    """Name lights of the stage that shine otherwise in MuJoCo's picture."""
+    found: list[Finding] = []
+    for light in scales:
+        off = light.scale - light.expected
+        if light.share < _SHARE_MIN or abs(off) < max(_SCALE_OFF, _DEVIATIONS * light.deviation):
+            continue
+        subject = f"light {light.name}"
+        if light.expected == 0.0 or light.scale < _MISSING:
+            side = "stage" if light.expected == 0.0 else f"{pair.reference.backend}'s picture"
+            found.append(
+                Finding(
+                    "light_missing",
+                    subject,
+                    100.0 * max(light.scale, light.expected),
+                    "%",
+                    f"Light {light.name} ({light.path}) does not shine in the {side} but does "
+                    "in the other: probably it is inactive or was lost.",
+                )
+            )
+            continue
+        strength = 1.0 / light.scale
+        cause = "it is there twice" if strength > _DOUBLED else "its colour, intensity or unit"
+        found.append(
+            Finding(
+                "light_intensity",
+                subject,
+                100.0 * (strength - 1.0),
+                "%",
+                f"Light {light.name} ({light.path}) is {_change(strength)} in the stage than in "
+                f"{pair.reference.backend}'s picture: probably {cause}.",
+            )
+        )
+    return found
+
+
+def diagnose_textures(pair: ViewPair, looks: Looks) -> list[Finding]:
+    """Name objects whose texture is missing or lies the wrong way."""
+    if looks.albedo is None:
+        return []
+    reference, candidate = (box_mean(albedo, 3) for albedo in looks.albedo)
+    parts = pair.reference.buffers.part
+    assert parts is not None
+    names = {each.instance: each.name for each in pair.scene.info.objects}
+    found: dict[str, Finding] = {}
+    deep = looks.inside & interior(np.where(looks.inside, parts, 0))
+    numbers, counts = np.unique(parts[deep], return_counts=True)
+    for number in numbers[np.argsort(-counts)]:
+        part = pair.scene.info.parts[number - 1]
+        mine = deep & (parts == number)
+        name = names[part.instance]
+        if np.count_nonzero(mine) < _OBJECT_PIXELS_MIN or name in found:
+            continue
+        first, second = reference[mine], candidate[mine]
+        finding = _missing(pair, name, first, second)
+        if finding is None and _correlated(first, second) < _ALIKE:
+            finding = _turned(pair, part.path, name, mine)
+        if finding is not None:
+            found[name] = finding
+    return list(found.values())
+
+
+def _gamma(pair: ViewPair, looks: Looks) -> Finding | None:
+    if looks.albedo is not None:
+        exponent = level_exponent(*(albedo[looks.inside] for albedo in looks.albedo))
+        if exponent is not None and not _within(exponent, _ALBEDO_GAMMA_RANGE):
+            return _curve(pair, exponent, "albedo")
+    albedo = pair.candidate.buffers.albedo
+    if albedo is None:
+        albedo = pair.reference.buffers.albedo
+    if looks.rgb is None or albedo is None:
+        return None
+    exponent = chroma_exponent(looks.rgb[1], albedo, looks.inside)
+    if exponent is None or _within(exponent, _GAMMA_RANGE):
+        return None
+    return _curve(pair, exponent, "picture")
+
+
+def _curve(pair: ViewPair, exponent: float, name: str) -> Finding:
+    double = not _within(exponent, _DOUBLE_RANGE)
+    way = "encoded" if exponent < 1.0 else "decoded"
+    cause = f"it is {way} twice" if double else "its colours pass a tone curve"
+    return Finding(
+        "double_gamma" if double else "gamma",
+        "picture",
+        exponent,
+        "",
+        f"The {name} of {pair.candidate.backend} follows its surfaces' colours with an exponent "
+        f"of {exponent:.2f} instead of 1: probably {cause}.",
+    )
+
+
+def _missing(pair: ViewPair, name: str, first: Colors, second: Colors) -> Finding | None:
+    contrasts = [
+        float(np.subtract(*np.percentile(colors, (90, 10), axis=0)).max())
+        for colors in (first, second)
+    ]
+    sides = (pair.reference.backend, pair.candidate.backend)
+    for own, other, side in zip(contrasts, contrasts[::-1], sides, strict=True):
+        if other > _CONTRAST_MIN and own < _PLAIN_SHARE * other:
+            difference = float(np.abs(first - second).mean())
+            return Finding(
+                "texture_missing",
+                f"object {name}",
+                100.0 * difference,
+                "%",
+                f"{name} is plain in {side} and textured in the other: probably its texture or "
+                f"its texture coordinates are missing (mean difference {difference:.0%}).",
+            )
+    return None
+
+
+def _turned(pair: ViewPair, path: str, name: str, mine: Mask) -> Finding | None:
+    position = pair.candidate.buffers.position
+    albedos = [side.buffers.albedo for side in (pair.reference, pair.candidate)]
+    file = texture_file(pair.scene, path)
+    if position is None or file is None or any(albedo is None for albedo in albedos):
+        return None
+    rows = np.flatnonzero(mine)
+    rows = rows[:: max(1, len(rows) // _POINTS_MAX)]
+    (pose,) = pair.scene.world_transforms([path])
+    points = position.reshape(-1, 3)[rows].astype(np.float64) - pose[:3, 3]
+    st, hit = texture_coordinates(pair.scene.triangles(path), points @ pose[:3, :3])
+    if np.count_nonzero(hit) < _OBJECT_PIXELS_MIN // 2:
+        return None
+    colors = turned_colors(file, st[hit])
+    first, second = (
+        fit_turn(colors, albedo.reshape(-1, 3)[rows[hit]])
+        for albedo in albedos
+        if albedo is not None
+    )
+    if (
+        first.best == second.best
+        or min(max(first.scores), max(second.scores)) < _TURN_FIT_MIN
+        or first.scores[first.best] - first.scores[second.best] < _TURN_MARGIN
+        or second.scores[second.best] - second.scores[first.best] < _TURN_MARGIN
+    ):
+        return None
+    wrong = pair.candidate.backend if first.best == 0 else pair.reference.backend
+    turn = TURNS[second.best if first.best == 0 else first.best]
+    return Finding(
+        "texture_flipped",
+        f"object {name}",
+        1.0,
+        "",
+        f"{name} shows its texture {turn} in {wrong}, against the other: probably the direction "
+        "of v or u.",
+    )
+
+
+def _correlated(first: Colors, second: Colors) -> float:
+    a, b = first - first.mean(axis=0), second - second.mean(axis=0)
+    norm = float(np.sqrt((a**2).sum() * (b**2).sum()))
+    return float((a * b).sum()) / norm if norm > 1e-6 * a.size else 1.0
+
+
+def _within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] <= value <= limits[1]
+
+
+def _change(ratio: float) -> str:
+    word = "brighter" if ratio > 1.0 else "darker"
+    return f"{abs(ratio - 1.0):.0%} {word}"

@@ -1,0 +1,136 @@
+"""How a view looks through two backends: lights, diffuse colour and the picture itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datagen.audit.albedo import albedo_metrics, candidate_albedo, display_albedo
+from datagen.audit.diagnose_looks import (
+    Looks,
+    diagnose_lights,
+    diagnose_picture,
+    diagnose_textures,
+)
+from datagen.audit.findings import Comparison, Finding
+from datagen.audit.flip import flip_map
+from datagen.audit.light_import import light_import
+from datagen.audit.similarity import (
+    display,
+    histogram_distance,
+    hue_shift,
+    interior,
+    luminance_ratio,
+    psnr,
+    ssim_map,
+)
+from datagen.audit.view import ViewPair
+from datagen.backends import Buffers
+
+_OBJECT_PIXELS_MIN = 50
+_AGREEMENT_MIN = 0.8
+
+
+def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
+    """Compare the colours of a view.
+
+    Args:
+        pair: The view.
+        fine: Passes part, position, normal and albedo of the candidate at a multiple of the
+            picture's size, for pictures as smooth as the reference's. Without them the albedo is
+            that of pixel centres and edges take no part in the light check.
+    """
+    metrics: dict[str, float] = {}
+    objects: dict[str, dict[str, float]] = {}
+    maps: dict[str, NDArray[Any]] = {}
+    findings: list[Finding] = []
+    notes: list[str] = []
+    looks = _looks(pair, fine)
+    aligned = bool(looks.same.mean() >= _AGREEMENT_MIN * _seen(pair).mean() > 0)
+    light = light_import(pair, fine) if aligned else None
+    if light is not None:
+        metrics |= light.metrics
+        maps["light_formula"] = _bytes(light.formula)
+        maps["light_difference"] = light.difference
+        notes.extend(light.notes)
+        findings.extend(diagnose_lights(pair, light.scales))
+    if looks.albedo is not None:
+        found, by_object = albedo_metrics(pair, *looks.albedo)
+        metrics |= found
+        objects |= by_object
+        maps["albedo_reference"], maps["albedo_candidate"] = map(_bytes, looks.albedo)
+    if looks.rgb is not None:
+        metrics |= _picture_metrics(*looks.rgb)
+        for name, numbers in _object_colors(pair, looks).items():
+            objects[name] = objects.get(name, {}) | numbers
+        maps["rgb_reference"], maps["rgb_candidate"] = map(_bytes, looks.rgb)
+        maps["rgb_difference"] = _bytes(np.abs(looks.rgb[1] - looks.rgb[0]))
+        maps["flip"] = flip_map(*looks.rgb)
+        metrics["rgb.flip"] = float(maps["flip"].mean())
+        hues = [numbers["hue_deg"] for numbers in objects.values() if "hue_deg" in numbers]
+        if hues:
+            metrics["rgb.hue_deg"] = float(np.median(hues))
+    if aligned:
+        findings.extend(diagnose_picture(pair, looks))
+        findings.extend(diagnose_textures(pair, looks))
+    else:
+        notes.append(
+            "The two sides show different parts on most pixels, so colours, textures and lights "
+            "are not diagnosed."
+        )
+    return Comparison(metrics, objects, maps, tuple(findings), tuple(notes))
+
+
+def _looks(pair: ViewPair, fine: Buffers | None) -> Looks:
+    first, second = pair.reference.buffers, pair.candidate.buffers
+    size = (pair.size[1], pair.size[0])
+    same = inside = np.zeros(size, dtype=np.bool_)
+    if first.part is not None and second.part is not None:
+        same = (first.part == second.part) & (first.part > 0)
+        inside = same & interior(first.part) & interior(second.part)
+    rgb = albedo = None
+    if first.rgb is not None and second.rgb is not None:
+        rgb = (display(first.rgb), display(second.rgb))
+    shown = candidate_albedo(pair, fine)
+    if first.albedo is not None and shown is not None:
+        albedo = (display_albedo(first.albedo), shown)
+    return Looks(same, inside, rgb, albedo)
+
+
+def _seen(pair: ViewPair) -> NDArray[np.bool_]:
+    part = pair.reference.buffers.part
+    return np.zeros((1, 1), dtype=np.bool_) if part is None else part > 0
+
+
+def _picture_metrics(
+    reference: NDArray[np.float32], candidate: NDArray[np.float32]
+) -> dict[str, float]:
+    metrics = {
+        "rgb.psnr": psnr(reference, candidate),
+        "rgb.ssim": float(ssim_map(reference, candidate).mean()),
+        "rgb.histogram": histogram_distance(reference, candidate),
+    }
+    ratio = luminance_ratio(reference, candidate)
+    return metrics if ratio is None else metrics | {"rgb.luminance_ratio": ratio}
+
+
+def _object_colors(pair: ViewPair, looks: Looks) -> dict[str, dict[str, float]]:
+    assert looks.rgb is not None
+    instances = pair.reference.labels.instance
+    found: dict[str, dict[str, float]] = {}
+    for each in pair.scene.info.objects:
+        mine = looks.same & (instances == each.instance)
+        if np.count_nonzero(mine) < _OBJECT_PIXELS_MIN:
+            continue
+        numbers = {
+            "luminance_ratio": luminance_ratio(*looks.rgb, mine),
+            "hue_deg": hue_shift(*(picture[mine] for picture in looks.rgb)),
+        }
+        found[each.name] = {key: value for key, value in numbers.items() if value is not None}
+    return found
+
+
+def _bytes(picture: NDArray[np.floating]) -> NDArray[np.uint8]:
+    return (np.clip(picture, 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)

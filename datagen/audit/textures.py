@@ -1,0 +1,124 @@
+"""Is an object's texture there, and the right way up?
+
+The texture is looked up at the points that a picture shows, as the stage has it and flipped or
+turned; the version that fits a side's albedo best is how this side shows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from pxr import UsdShade
+from scipy.ndimage import map_coordinates
+from scipy.spatial import KDTree
+
+from scenes import Scene, Triangles
+from scenes.colors import srgb_decode, srgb_encode
+
+Floats = NDArray[np.float64]
+TURNS = ("as it is", "upside down", "left to right", "turned by 180 degrees", "transposed")
+"""How a texture can lie on a surface, the stage's way first."""
+_SIDES = (256, 64)
+_NEIGHBOURS = 24
+_EVERY_FACE = 4000
+_SLACK = 1e-3
+
+
+@dataclass(frozen=True)
+class TextureFit:
+    """Correlation of an albedo with each of `TURNS`, -1 to 1."""
+
+    scores: tuple[float, ...]
+
+    @property
+    def best(self) -> int:
+        """Index into `TURNS` of the turn that fits best."""
+        return int(np.argmax(self.scores))
+
+
+def texture_file(scene: Scene, part_path: str) -> Path | None:
+    """Picture file of a part's diffuse colour in the sample shown; None without one."""
+    prim = scene.stage.GetPrimAtPath(part_path)
+    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+    surface, _, _ = material.ComputeSurfaceSource()
+    diffuse = surface.GetInput("diffuseColor")
+    if not diffuse or not diffuse.HasConnectedSource():
+        return None
+    texture = UsdShade.Shader(diffuse.GetConnectedSource()[0].GetPrim())
+    file = texture.GetInput("file").Get()
+    resolved = file.resolvedPath if file else ""
+    return Path(resolved) if resolved else None
+
+
+def texture_coordinates(mesh: Triangles, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Texture coordinates of points on a mesh, [n, 2], and which were found on it, [n].
+
+    Args:
+        mesh: The mesh, with texture coordinates.
+        points: Points in the mesh's frame [m], [n, 3].
+    """
+    if mesh.st is None:
+        return np.zeros((len(points), 2)), np.zeros(len(points), dtype=np.bool_)
+    corners = mesh.points.astype(np.float64)[mesh.faces]
+    if len(corners) <= _EVERY_FACE // 40:
+        near = np.tile(np.arange(len(corners)), (len(points), 1))
+    else:
+        count = min(_NEIGHBOURS, len(corners))
+        near = np.asarray(KDTree(corners.mean(axis=1)).query(points, k=count)[1])
+    a, b, c = (corners[near][:, :, k] for k in range(3))
+    ab, ac, ap = b - a, c - a, points[:, None] - a
+    normal = np.cross(ab, ac)
+    area = np.maximum(np.einsum("nkc,nkc->nk", normal, normal), 1e-30)
+    v = np.einsum("nkc,nkc->nk", np.cross(ap, ac), normal) / area
+    w = np.einsum("nkc,nkc->nk", np.cross(ab, ap), normal) / area
+    height = np.abs(np.einsum("nkc,nkc->nk", ap, normal)) / np.sqrt(area)
+    outside = np.maximum(np.maximum(-v, -w), v + w - 1.0)
+    scale = float(np.ptp(mesh.points, axis=0).max())
+    wrong = np.where(outside < _SLACK, height, np.inf)
+    best = np.argmin(wrong, axis=1)
+    rows = np.arange(len(points))
+    found = wrong[rows, best] < _SLACK * scale
+    st = mesh.st.astype(np.float64)[mesh.faces[near[rows, best]]]
+    v, w = v[rows, best, None], w[rows, best, None]
+    return st[:, 0] * (1 - v - w) + st[:, 1] * v + st[:, 2] * w, found
+
+
+def turned_colors(file: Path, st: Floats) -> Floats:
+    """Display colours of a texture at coordinates, in every turn and sharpness, [t, s, n, 3]."""
+    with Image.open(file) as opened:
+        picture = opened.convert("RGB")
+    pictures = [
+        np.asarray(picture.reduce(max(1, max(picture.size) // side)), dtype=np.float64) / 255.0
+        for side in _SIDES
+    ]
+    s, t = st[:, 0], st[:, 1]
+    turns = ((s, t), (s, 1 - t), (1 - s, t), (1 - s, 1 - t), (t, s))
+    return np.array([[_sample(texels, *turn) for texels in pictures] for turn in turns])
+
+
+def fit_turn(colors: Floats, albedo: NDArray[np.float32]) -> TextureFit:
+    """Compare a linear albedo at the same points, [n, 3], with `turned_colors`."""
+    shown = srgb_encode(albedo.astype(np.float64))
+    return TextureFit(tuple(max(_correlation(c, shown) for c in turn) for turn in colors))
+
+
+def _sample(texels: Floats, s: Floats, t: Floats) -> Floats:
+    height, width = texels.shape[:2]
+    rows = (1.0 - t) % 1.0 * height - 0.5
+    columns = s % 1.0 * width - 0.5
+    linear = srgb_decode(texels)
+    channels = [
+        map_coordinates(linear[..., k], (rows, columns), order=1, mode="grid-wrap")
+        for k in range(3)
+    ]
+    return srgb_encode(np.stack(channels, axis=1))
+
+
+def _correlation(first: Floats, second: Floats) -> float:
+    a, b = first - first.mean(axis=0), second - second.mean(axis=0)
+    norm = float(np.sqrt((a**2).sum() * (b**2).sum()))
+    return float((a * b).sum()) / norm if norm > 1e-9 else 0.0
