@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mujoco
+import numpy as np
 
 from scenes.conversion import Conversion
 from scenes.errors import SceneError
@@ -57,11 +58,32 @@ def count_elements(conversion: Conversion) -> None:
     seen = {part.instance for part in conversion.parts}
     for unseen in (info for info in conversion.objects if info.instance not in seen):
         report.caveats.append(f"object {unseen.name}: no geom of it is drawn; no picture shows it")
+    _note_materials(conversion)
     _note_undrawn(conversion)
     if len(conversion.lights) or model.vis.headlight.active:
         report.approximated.append(
             "lights: MuJoCo's have no falloff; they agree at the reference distance only"
         )
+
+
+def _note_materials(conversion: Conversion) -> None:
+    model, report = conversion.model, conversion.report
+    role = mujoco.mjtTextureRole
+    shown_roles = [int(role.mjTEXROLE_RGB), int(role.mjTEXROLE_RGBA)]
+    for material in sorted({int(model.geom_matid[geom]) for geom in conversion.drawn} - {-1}):
+        name = conversion.name(_OBJ.mjOBJ_MATERIAL, material) or material
+        if model.mat_reflectance[material] > 0:
+            report.approximated.append(
+                f"material {name}: reflectance {model.mat_reflectance[material]:g}, a mirror on "
+                "MuJoCo's planes and boxes, is not shown"
+            )
+        textures = np.delete(model.mat_texid[material], shown_roles)
+        measured = model.mat_metallic[material] >= 0 or model.mat_roughness[material] >= 0
+        if measured or np.any(textures >= 0):
+            report.approximated.append(
+                f"material {name}: metallic, roughness and their textures are not used, as in "
+                "MuJoCo's own pictures"
+            )
 
 
 def _note_undrawn(conversion: Conversion) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import mujoco
@@ -10,6 +11,7 @@ from pxr import Usd, UsdShade
 
 from scenes import Scene, convert_mjcf, srgb_decode
 from scenes.materials import geom_look, roughness_from_shininess
+from scenes.textures import TextureFiles
 
 MODEL = """
 <mujoco><asset>
@@ -17,7 +19,7 @@ MODEL = """
 <texture name="dots" type="cube" builtin="flat" rgb1=".2 .4 .6" width="4" height="24"/>
 <material name="red" rgba=".8 .1 .2 1" shininess="1" specular=".3" emission=".5"/>
 <material name="tiled" texture="check" rgba=".5 .6 .7 1"/>
-<material name="dotted" texture="dots"/>
+<material name="dotted" texture="dots" reflectance=".3" roughness=".2"/>
 </asset><worldbody>
 <geom name="plain" size="1"/>
 <geom name="from_material" size="1" material="red"/>
@@ -96,6 +98,28 @@ def test_texture_is_a_file_beside_the_stage_with_mujocos_pixels(scene: Scene) ->
     assert np.array_equal(np.array(Image.open(file.resolvedPath)), expected)
 
 
+def test_what_mujocos_pictures_ignore_is_reported(scene: Scene) -> None:
+    report = json.loads((scene.folder / "report.json").read_text(encoding="utf-8"))
+    lines = [line for line in report["approximated"] if line.startswith("material")]
+    assert [line.split(",")[0] for line in lines] == [
+        "material dotted: reflectance 0.3",
+        "material dotted: metallic",
+    ]
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_textures_of_any_channel_count_are_written(tmp_path: Path, channels: int) -> None:
+    pixels = np.random.default_rng(0).integers(0, 255, (4, 5, 4), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "t.png")
+    (tmp_path / "m.xml").write_text(
+        f"<mujoco><asset><texture type='2d' file='t.png' nchannel='{channels}'/></asset></mujoco>"
+    )
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    written = np.array(Image.open(tmp_path / TextureFiles(tmp_path, None).file(model, 0)))
+    assert written.shape[:2] == (4, 5)
+    assert np.array_equal(written.ravel(), model.tex_data[: 20 * channels])
+
+
 def test_look_of_a_geom_without_material_has_mujocos_defaults() -> None:
     model = mujoco.MjModel.from_xml_string(MODEL)
     look = geom_look(model, model.geom("plain").id)
@@ -111,8 +135,6 @@ def test_roughness_falls_with_shininess_from_one() -> None:
 
 
 def test_textures_of_many_scenes_are_stored_once(tmp_path: Path) -> None:
-    from scenes.textures import TextureFiles
-
     model = mujoco.MjModel.from_xml_string(MODEL)
     names = [TextureFiles(tmp_path / s, tmp_path / "store").file(model, 0) for s in ("a", "b")]
     assert names[0] == names[1]
