@@ -26,7 +26,8 @@ class MaterialFactory:
         self._mi = mitsuba
         self._scene = scene
         self._made: dict[str, Any] = {}
-        self._linear = srgb_decode(np.arange(256) / 255.0).astype(np.float32)
+        self._files: dict[Path, NDArray[np.uint8]] = {}
+        self._linear = srgb_decode(np.arange(256) / 255.0)
 
     def of(self, part: str) -> Any:
         """BSDF of the material bound to a part."""
@@ -66,9 +67,15 @@ class MaterialFactory:
 
     def _texture(self, texture: UsdShade.Shader) -> dict[str, Any]:
         path = Path(texture.GetInput("file").Get().resolvedPath)
-        scale = np.array(_input(texture, "scale", (1.0,) * 4), dtype=np.float32)[:3]
+        scale = np.array(_input(texture, "scale", (1.0,) * 4), dtype=np.float64)[:3]
         wrap = str(_input(texture, "wrapS", "repeat"))
-        pixels = self._linear[_read_rgb(path)] * scale
+        if path not in self._files:
+            self._files[path] = _read_rgb(path)
+        stored = self._files[path]
+        pixels = np.empty(stored.shape, dtype=np.float16)
+        for channel in range(3):
+            table = (self._linear * scale[channel]).astype(np.float16)
+            pixels[..., channel] = table[stored[..., channel]]
         return {
             "type": "bitmap",
             "bitmap": self._mi.Bitmap(pixels),
