@@ -150,7 +150,9 @@ def clipped(share: float) -> Callable[[Stand], ViewPair]:
     return plant
 
 
-def moved(name: str, mm: tuple[float, float, float], degrees: float = 0.0) -> Callable[[Stand], ViewPair]:
+def moved(
+    name: str, mm: tuple[float, float, float], degrees: float = 0.0
+) -> Callable[[Stand], ViewPair]:
     """Move an object's bodies in the world and turn them about the vertical."""
 
     def plant(stand: Stand) -> ViewPair:
@@ -252,7 +254,9 @@ def faults(name: str) -> Iterator[Fault]:
     for size in (200.0, 50.0, 10.0, 2.0):
         yield Fault("camera_pose", "moved", size, "mm", "camera", camera_moved(size))
     for size in (10.0, 2.0, 0.5, 0.2):
-        yield Fault("camera_pose", "turned and moved", size, "deg", "camera", camera_moved(5.0, size))
+        yield Fault(
+            "camera_pose", "turned and moved", size, "deg", "camera", camera_moved(5.0, size)
+        )
     for size in (1000.0, 10.0, 1.0, 0.1):
         yield Fault("near_far", "near distance", size, "%", "camera", other_near(size / 100))
     for size in (100.0, 10.0, 2.0):
@@ -263,7 +267,9 @@ def faults(name: str) -> Iterator[Fault]:
     for size in (200.0, 50.0, 10.0, 5.0, 2.0):
         for axis, label in enumerate("xyz"):
             mm = tuple(size if each == axis else 0.0 for each in range(3))
-            yield Fault("object_pose", f"along {label}", size, "mm", f"object {name}", moved(name, mm))
+            yield Fault(
+                "object_pose", f"along {label}", size, "mm", f"object {name}", moved(name, mm)
+            )
     for size in (90.0, 10.0, 5.0, 2.0):
         plant = moved(name, (0.0, 0.0, 0.0), size)
         yield Fault("object_pose", "turned", size, "deg", f"object {name}", plant)

@@ -27,7 +27,9 @@ class Stand:
     @classmethod
     def of(cls, scene: Scene, state: str, camera: str, size: Size) -> Stand:
         """Render the clean view of a scene."""
-        classes = {name: i for i, name in enumerate(sorted({o.label for o in scene.info.objects}), 1)}
+        classes = {
+            name: i for i, name in enumerate(sorted({o.label for o in scene.info.objects}), 1)
+        }
         backend = MujocoBackend(colorspace="display")
         backend.open(scene)
         labeler = Labeler(scene, classes)

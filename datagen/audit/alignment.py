@@ -21,9 +21,9 @@ FOCAL, PRINCIPAL, SCALE = (6,), (7, 8), (9,)
 POSE = ROTATION + TRANSLATION
 _PARAMETERS = 10
 
-_MOST_PIXELS = 5000
-_MOST_EDGES = 4000
-_DEPTH_SCALES = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.005, 0.005)
+_MOST_PIXELS = 3000
+_MOST_EDGES = 1500
+_DEPTH_SCALES = (8, 4, 4, 2, 2, 1, 1, 0.5, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.005)
 """Robust scale of each step for distances from planes [pixel]."""
 _EDGE_SCALE = 0.15
 _SATURATION = 9.0
@@ -164,8 +164,8 @@ def gather(
         own: Pixels whose borders count, [h, w]; all by default.
     """
     inner = candidate.inner if used is None else candidate.inner & used
-    rows, columns = _evenly(np.argwhere(inner), _MOST_PIXELS).T
-    values, picture = smooth(codes[candidate.part]), smooth(codes[reference.part])
+    rows, columns = _fairly(inner, candidate.part).T
+    values, picture = (smooth(smooth(codes[each.part])) for each in (candidate, reference))
     band = np.any(np.abs(values - codes[candidate.part]) > 1e-9, axis=-1)
     band |= np.any(np.abs(picture - codes[reference.part]) > 1e-9, axis=-1)
     if own is not None:
@@ -186,6 +186,16 @@ def gather(
         edge_values=values[edge_rows, edge_columns],
         picture=picture,
     )
+
+
+def _fairly(inner: Mask, part: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Pixels of a mask, [n, 2], so that a floor does not outweigh what stands on it."""
+    places = np.argwhere(inner)
+    parts = part[inner]
+    kinds = np.unique(parts)
+    most = max(_MOST_PIXELS // max(len(kinds), 1), 20)
+    chosen = [_evenly(places[parts == each], most) for each in kinds]
+    return np.concatenate(chosen) if chosen else places
 
 
 def _evenly(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:

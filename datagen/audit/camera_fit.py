@@ -23,8 +23,10 @@ from datagen.audit.surfaces import Surface, rays_of
 
 _EXPLAINED = 0.5
 """Share of the cost that a camera must explain to be the cause."""
-_SLACK = 0.08
-"""Share of what the best camera explains that a simpler one may miss."""
+_SLACK = 0.3
+"""Share of the best camera's cost that a simpler one may cost more."""
+_BLUR = 0.01
+"""Share of the cost without a camera fault that tells no two cameras apart."""
 _FEWEST_PARTS = 3
 _MOST_SHIFT = 0.4
 """Largest shift looked for, as a share of the picture."""
@@ -67,7 +69,7 @@ def fit_camera(evidence: Evidence, reference: Surface, candidate: Surface) -> Ca
     good = [
         (order[kind], total, kind, warp)
         for (kind, warp, _), total in zip(judged, totals, strict=True)
-        if total <= best + _SLACK * (start_cost - best)
+        if total <= (1.0 + _SLACK) * best + _BLUR * start_cost
     ]
     _, total, kind, warp = min(good, key=lambda each: each[:2])
     explained = (start_cost - total) / max(start_cost, 1e-9)
@@ -107,8 +109,10 @@ def _hypotheses(
     starts = [still, _kabsch(K, reference, candidate)]
     for start in starts:
         if start is not None:
-            yield "camera_pose", start, POSE
-            yield "camera", fit(evidence, start, POSE), POSE + FOCAL + PRINCIPAL
+            # A second round mends associations that the first one began with.
+            near = fit(evidence, start, POSE)
+            yield "camera_pose", near, POSE
+            yield "camera", near, POSE + FOCAL + PRINCIPAL
 
 
 def _agreement(evidence: Evidence, candidate: Surface, x: Floats, y: Floats) -> float:

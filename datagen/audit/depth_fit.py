@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datagen.audit.edges import Floats
+from datagen.audit.edges import Floats, Mask
 from datagen.audit.surfaces import Surface, rays_of
 
 _SAME_IDS = 0.98
@@ -104,8 +104,8 @@ class ClipFit:
     """near or far."""
     distance: float
     """Where it cuts [m]."""
-    pixels: int
-    """Pixels cut away."""
+    lost: Mask
+    """Pixels cut away, [h, w]."""
 
 
 def fit_clipping(reference: Surface, candidate: Surface) -> ClipFit | None:
@@ -130,5 +130,5 @@ def fit_clipping(reference: Surface, candidate: Surface) -> ClipFit | None:
         halved = np.intersect1d(reference.part[cut], candidate.part[candidate.part > 0])
         enough = cut.sum() >= max(_CLIPPED, 0.8 * behind.sum())
         if enough and cut.sum() >= 0.95 * beyond.sum() and halved.size:
-            return ClipFit(plane, float(limit), int(cut.sum()))
+            return ClipFit(plane, float(limit), cut)
     return None

@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from datagen.audit.alignment import Warp, gather, identity
+from datagen.audit.alignment import Warp, costs, gather, identity
 from datagen.audit.camera_fit import CameraFit, fit_camera
 from datagen.audit.depth_fit import fit_clipping, fit_depth
-from datagen.audit.edges import Floats, interior
+from datagen.audit.edges import Floats, Mask, interior
 from datagen.audit.findings import Finding
-from datagen.audit.object_fit import BodyFit, fit_body
+from datagen.audit.object_fit import BodyFit, BodyView, fit_body
 from datagen.audit.orientation import upright
 from datagen.audit.reported_camera import (
     POSITION_MM,
@@ -30,6 +30,8 @@ _QUIET_SHARE = 0.002
 """Share of pixels on another part that edges and ties explain."""
 _QUIET_DEPTH = 2e-5
 """Relative depth difference that rounding explains."""
+_FITTED_NOISE = 0.03
+"""Distance from the planes that a fitted camera leaves at least, on curved surfaces [pixel]."""
 _TURN_DEG = 0.5
 _RESIZE = 0.01
 _LOST_SHARE = 0.5
@@ -73,7 +75,7 @@ def diagnose_geometry(pair: ViewPair) -> tuple[Finding, ...]:
                 "mm",
                 f"{pair.candidate.backend} draws nothing "
                 f"{'nearer' if clipping.plane == 'near' else 'farther'} than "
-                f"{clipping.distance:.3f} m, and so loses {clipping.pixels} pixels: another "
+                f"{clipping.distance:.3f} m, and so loses {np.count_nonzero(clipping.lost)} pixels: another "
                 f"{clipping.plane} plane.",
             )
         )
@@ -83,12 +85,15 @@ def diagnose_geometry(pair: ViewPair) -> tuple[Finding, ...]:
     fitted = fit_camera(whole, reference, candidate)
     seen = _rendered(pair, fitted)
     if not seen and (reference.part != candidate.part).mean() > _LOST_SHARE:
-        seen = _resected(pair, right.buffers)
+        seen = _resected(pair, right.buffers) or _elsewhere(pair, reference, candidate)
         if seen:
             return tuple(_merged(found, seen))
     found = _merged(found, seen)
-    base = fitted.warp if fitted.kind != "none" else identity()
-    found += _moved(pair, reference, tangents, candidate, base, codes)
+    base, noise = identity(), 0.0
+    if fitted.kind != "none":
+        base, noise = fitted.warp, max(_FITTED_NOISE, costs(whole, fitted.warp).noise())
+    lost = None if clipping is None else clipping.lost
+    found += _moved(pair, reference, tangents, candidate, base, noise, codes, lost)
     if clipping is None:
         found += _missing(pair, reference, candidate)
     return tuple(found)
@@ -183,10 +188,28 @@ def _resected(pair: ViewPair, buffers: Buffers) -> list[Finding]:
     ]
 
 
+def _elsewhere(pair: ViewPair, reference: Surface, candidate: Surface) -> list[Finding]:
+    """A finding where the candidate shows nothing of what the reference shows."""
+    shown = np.unique(reference.part[reference.part > 0])
+    if not shown.size or np.isin(candidate.part, shown).any():
+        return []
+    return [
+        Finding(
+            "camera_pose",
+            f"camera {pair.camera}",
+            100.0,
+            "%",
+            f"{pair.candidate.backend} shows none of the {shown.size} parts that should be in "
+            "view: the camera looks elsewhere, as with OpenGL's axes (z backward) taken for "
+            "OpenCV's (z forward).",
+        )
+    ]
+
+
 def _merged(stated: list[Finding], seen: list[Finding]) -> list[Finding]:
     """One finding per cause: what the picture shows counts before what a backend states."""
     kinds = {each.kind for each in seen}
-    return [each for each in stated if each.kind not in kinds or each.unit == "%"] + seen
+    return [each for each in stated if each.kind not in kinds or each.kind == "near_far"] + seen
 
 
 def _moved(
@@ -195,7 +218,9 @@ def _moved(
     tangents: Planes,
     candidate: Surface,
     base: Warp,
+    noise: float,
     codes: Floats,
+    lost: Mask | None,
 ) -> list[Finding]:
     """Findings on objects that stand elsewhere or have another size."""
     info = pair.scene.info
@@ -206,23 +231,27 @@ def _moved(
     poses = dict(zip(parts, pair.scene.world_transforms(parts), strict=True))
     owners = {each.path: each.instance for each in info.bodies}
     owners |= {each.body: each.instance for each in info.parts}
-    still = base.log_focal == 0 and not base.principal.any() and not base.t.any()
     by_object: dict[int, list[BodyFit]] = {}
     for body, numbers in parts.items():
         members = np.array(numbers, dtype=np.int32)
-        if still and _body_quiet(members, reference, candidate):
+        if noise == 0.0 and _body_quiet(members, reference, candidate):
             continue
-        fitted = fit_body(
-            body,
-            members,
-            T_camera_world[:3, :3] @ poses[body][:3, 3] + T_camera_world[:3, 3],
-            pair.reference.labels.camera.K,
-            reference,
-            tangents,
-            candidate,
-            base,
-            codes,
+        own = np.isin(np.arange(len(codes)), members)[:, None]
+        view = BodyView(
+            body=body,
+            here=np.isin(reference.part, members),
+            there=np.isin(candidate.part, members),
+            origin=T_camera_world[:3, :3] @ poses[body][:3, 3] + T_camera_world[:3, 3],
+            up=T_camera_world[:3, 2],
+            K=pair.reference.labels.camera.K,
+            reference=reference,
+            tangents=tangents,
+            candidate=candidate,
+            codes=np.where(own, codes, 0.0),
         )
+        if lost is not None and np.any(lost & view.here):
+            continue
+        fitted = fit_body(view, base, noise)
         if fitted is not None:
             by_object.setdefault(owners[body], []).append(fitted)
     names = {each.instance: each.name for each in info.objects}
@@ -264,11 +293,20 @@ def _object_finding(pair: ViewPair, name: str, fits: list[BodyFit]) -> Finding |
     most = max(fits, key=lambda each: float(np.linalg.norm(each.move)))
     mm, degrees = 1000.0 * float(np.linalg.norm(most.move)), math.degrees(most.angle)
     turned = max(math.degrees(each.angle) for each in fits)
-    if mm < POSITION_MM and turned < _TURN_DEG:
+    if mm < POSITION_MM and turned < _TURN_DEG and most.explained:
         return None
-    if mm < POSITION_MM:
+    if mm < POSITION_MM and most.explained:
         most = max(fits, key=lambda each: each.angle)
         degrees = turned
+    if not most.explained:
+        return Finding(
+            "object_pose",
+            f"object {name}",
+            mm,
+            "mm",
+            f"{pair.candidate.backend} shows {name} elsewhere or in another shape (the middle of "
+            f"what is visible lies {mm:.0f} mm away); no motion or scale explains it.",
+        )
     R = pair.reference.labels.camera.T_world_camera[:3, :3]
     x, y, z = 1000.0 * (R @ most.move)
     body = most.body.rsplit("/", 1)[-1]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from datagen.audit.alignment import POSE, SCALE, Evidence, Warp, costs, fit, gather
+from datagen.audit.alignment import POSE, SCALE, Costs, Evidence, Warp, costs, fit, gather, rotation
 from datagen.audit.edges import Floats, Mask, nearest
 from datagen.audit.surfaces import Planes, Surface, rays_of
 
@@ -20,8 +19,41 @@ _LEFT = 0.5
 """Share of the cost that a cause may leave."""
 _SCALE_GAIN = 0.6
 """Share of the cost of a rigid motion that a scale may leave, to be preferred."""
+_TURNS = np.radians([45.0, 90.0, 135.0, 180.0, 225.0, 270.0, 315.0])
+_FREE_SHARE = 0.3
+_LOUD = 1.0
+"""Cost per row from which a body counts beside a camera that was fitted itself."""
+_CHANGED_SHARE = 0.1
+"""Share of a body's pixels that must have changed to name it without an explanation."""
+_CONTACT = 1.01
+"""Relative depth from which a neighbour lies clearly behind."""
+_QUIET_EDGE = 0.08
+"""Spread of the id pictures that pixels without anti-aliasing explain."""
 _OCCLUDER = 0.995
 """Relative depth below which a neighbour stands in front."""
+
+
+@dataclass(frozen=True)
+class BodyView:
+    """A body as both sides see it."""
+
+    body: str
+    """Path of the body prim."""
+    here: Mask
+    """Its pixels in the reference, [h, w]."""
+    there: Mask
+    """Its pixels in the candidate, [h, w]."""
+    origin: Floats
+    """Origin of the body in the reference's camera [m], [3]."""
+    up: Floats
+    """Upward axis of the world in the reference's camera, [3]."""
+    K: Floats
+    """Intrinsics of the reference."""
+    reference: Surface
+    tangents: Planes
+    candidate: Surface
+    codes: Floats
+    """Grey values of each part in id pictures, 0 for parts of other bodies, [parts + 1, c]."""
 
 
 @dataclass(frozen=True)
@@ -36,64 +68,100 @@ class BodyFit:
     """Rotation [rad]."""
     scale: float | None
     """Size relative to the reference; None where a rigid motion explains the difference."""
+    explained: bool = True
+    """False where neither a motion nor a size was found that explains most of the difference."""
 
 
-def fit_body(
-    body: str,
-    parts: NDArray[np.int32],
-    origin: Floats,
-    K: Floats,
-    reference: Surface,
-    tangents: Planes,
-    candidate: Surface,
-    base: Warp,
-    codes: Floats,
-) -> BodyFit | None:
-    """Fit one body's motion; None where it stands as it should or nothing rigid explains it.
+def fit_body(view: BodyView, base: Warp, noise: float) -> BodyFit | None:
+    """Fit one body's motion; None where it stands as it should.
 
     Args:
-        body: Path of the body prim.
-        parts: Its part numbers.
-        origin: Origin of the body in the reference's camera [m], [3].
-        K: Intrinsics of the reference.
-        reference: Its surface.
-        tangents: Its tangent planes.
-        candidate: The other surface.
+        view: The body as both sides see it.
         base: The camera that explains the candidate.
-        codes: Grey values of each part in id pictures, [parts + 1, c].
+        noise: Distance from the planes that this camera leaves everywhere [pixel].
     """
-    here, there = np.isin(reference.part, parts), np.isin(candidate.part, parts)
+    here, there = view.here, view.there
     if here.sum() < _FEWEST_PIXELS or there.sum() < _FEWEST_PIXELS:
         return None
-    own = _own_borders(here, reference.depth) & _own_borders(there, candidate.depth)
-    masked = np.where(np.isin(np.arange(len(codes)), parts)[:, None], codes, 0.0)
-    points = tangents.points[here & np.isfinite(reference.depth)]
+    reference, candidate = view.reference, view.candidate
+    own, free = _borders(view)
+    points = view.tangents.points[here & np.isfinite(reference.depth)]
     middle = points.mean(axis=0)
     radius = float(np.linalg.norm(points - middle, axis=1).max())
     # A far origin would turn the error of a small rotation into a large displacement.
-    pivot = origin if np.linalg.norm(origin - middle) <= 2.0 * radius else middle
-    evidence = gather(K, reference, tangents, candidate, masked, used=there, own=own)
+    near = np.linalg.norm(view.origin - middle) <= 2.0 * radius
+    pivot = view.origin if near else middle
+    # A border where two surfaces touch moves with both or with none: it is no evidence, unless
+    # there is little else.
+    band = (here | there) & own
+    if np.count_nonzero(band & free) >= _FREE_SHARE * np.count_nonzero(band):
+        own = own & free
+    evidence = gather(
+        view.K,
+        reference,
+        view.tangents,
+        candidate,
+        view.codes,
+        used=there,
+        own=own,
+    )
     if evidence.depths.size + evidence.edge_depths.size < _FEWEST_PIXELS:
         return None
     start = base.based(pivot)
     before = costs(evidence, start)
-    distances = before.distance[np.isfinite(before.distance)]
-    still = distances.size == 0 or np.percentile(np.abs(distances), 90) <= _QUIET_DISTANCE
-    changed = np.count_nonzero((reference.part != candidate.part) & own & (here | there))
-    if still and changed <= _QUIET_PIXELS:
+    changed = _changed(view) if noise == 0.0 else 0
+    if _quiet(before, noise, changed):
         return None
-    starts = [start, _over_middle(start, K, there, candidate, middle)]
+    whole = not (_touches_frame(here) or _touches_frame(there))
+    # What reaches beyond the picture has no middle and no size to go by.
+    starts = [start, _over_middle(start, view, middle)] if whole else [start]
     rigid = _best(evidence, starts, POSE)
-    scaled = _best(evidence, [start, *starts, rigid], POSE + SCALE)
-    after, resized = costs(evidence, rigid), costs(evidence, scaled)
-    noise = min(after.noise(), resized.noise())
-    first, second, third = (each.total(noise) for each in (before, after, resized))
-    scale = float(np.exp(-scaled.log_scale))
-    if abs(scale - 1.0) >= 0.005 and third <= _SCALE_GAIN * second and third <= _LEFT * first:
-        return _described(body, scaled, pivot, scale)
-    if second <= _LEFT * first:
-        return _described(body, rigid, pivot, None)
+    after = costs(evidence, rigid)
+    scale = max(noise, after.noise())
+    if before.total(scale) < _LOUD * (before.distance.size + before.edge.size) and noise > 0.0:
+        return None
+    if whole:
+        resized = _best(evidence, [start, rigid], POSE + SCALE)
+        left = costs(evidence, resized)
+        scale = max(noise, min(after.noise(), left.noise()))
+        size = float(np.exp(-resized.log_scale))
+        gain = left.total(scale) <= _SCALE_GAIN * after.total(scale)
+        if abs(size - 1.0) >= 0.005 and gain and left.total(scale) <= _LEFT * before.total(scale):
+            return _described(view.body, resized, pivot, size)
+    if whole and after.total(scale) > _LEFT * before.total(scale):
+        for turn in _TURNS:
+            turned = replace(start, R=rotation(turn * view.up))
+            for trial_start in (turned, _over_middle(turned, view, middle)):
+                trial = fit(evidence, trial_start, POSE)
+                cost = costs(evidence, trial)
+                if cost.total(scale) < after.total(scale):
+                    rigid, after = trial, cost
+    if after.total(scale) <= _LEFT * before.total(scale):
+        return _described(view.body, rigid, pivot, None)
+    if whole and changed >= max(_FEWEST_PIXELS, _CHANGED_SHARE * max(here.sum(), there.sum())):
+        seen = _over_middle(start, view, middle)
+        return BodyFit(view.body, -seen.t, 0.0, None, explained=False)
     return None
+
+
+def _quiet(before: Costs, noise: float, changed: int) -> bool:
+    """Tell whether the camera alone explains the body."""
+    distances = before.distance[np.isfinite(before.distance)]
+    limit = max(_QUIET_DISTANCE, 5.0 * noise)
+    if distances.size and np.percentile(np.abs(distances), 90) > limit:
+        return False
+    if noise > 0.0:
+        return bool(before.edge.size == 0 or np.mean(before.edge**2) <= _QUIET_EDGE**2)
+    return changed <= _QUIET_PIXELS
+
+
+def _changed(view: BodyView) -> int:
+    """Pixels that the body left or took although nothing before it came or went."""
+    here, there = view.here, view.there
+    first, second = view.reference.depth, view.candidate.depth
+    left = here & ~there & (second >= _OCCLUDER * first)
+    taken = there & ~here & (first >= _OCCLUDER * second)
+    return int(np.count_nonzero(left | taken))
 
 
 def _described(body: str, warp: Warp, pivot: Floats, scale: float | None) -> BodyFit:
@@ -108,18 +176,24 @@ def _best(evidence: Evidence, starts: list[Warp], free: tuple[int, ...]) -> Warp
     return min(fits, key=lambda each: costs(evidence, each).total(scale))
 
 
-def _own_borders(body: Mask, depth: Floats) -> Mask:
-    """Pixels near which nothing stands before the body, [h, w]."""
-    behind = np.where(body, np.inf, depth)
-    own = np.where(body, depth, np.inf)
-    return nearest(behind, 2) >= _OCCLUDER * nearest(own, 3)
+def _borders(view: BodyView) -> tuple[Mask, Mask]:
+    """Pixels near which nothing stands before the body, and near which all lies clearly behind."""
+    sides = ((view.here, view.reference.depth), (view.there, view.candidate.depth))
+    body = np.minimum(*(nearest(np.where(mask, depth, np.inf), 3) for mask, depth in sides))
+    beside = np.minimum(*(nearest(np.where(mask, np.inf, depth), 2) for mask, depth in sides))
+    return beside >= _OCCLUDER * body, beside >= _CONTACT * body
 
 
-def _over_middle(start: Warp, K: Floats, there: Mask, candidate: Surface, middle: Floats) -> Warp:
+def _touches_frame(mask: Mask) -> bool:
+    return bool(mask[[0, -1]].any() or mask[:, [0, -1]].any())
+
+
+def _over_middle(start: Warp, view: BodyView, middle: Floats) -> Warp:
     """Start with the middles of the visible pixels over each other."""
-    rows, columns = np.nonzero(there & np.isfinite(candidate.depth))
+    rows, columns = np.nonzero(view.there & np.isfinite(view.candidate.depth))
     if not rows.size:
         return start
-    points = rays_of(start.lens(K), rows + 0.5, columns + 0.5)
-    points = points * candidate.depth[rows, columns][:, None]
-    return replace(start, t=middle - start.moved(points).mean(axis=0))
+    points = rays_of(start.lens(view.K), rows + 0.5, columns + 0.5)
+    points = points * view.candidate.depth[rows, columns][:, None]
+    shifted = replace(start, t=np.zeros(3))
+    return replace(start, t=middle - shifted.moved(points).mean(axis=0))
