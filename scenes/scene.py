@@ -177,8 +177,12 @@ class Scene:
             if path.suffix == ".mjb"
             else mujoco.MjModel.from_xml_path
         )
+        from scenes.mujoco_warnings import mujoco_warnings
+
         try:
-            return load(str(path))
+            # They stand in the scene's report since the conversion.
+            with mujoco_warnings():
+                return load(str(path))
         except ValueError as error:
             raise SceneError(f"{path}: MuJoCo {mujoco.__version__} says: {error}.") from error
 
