@@ -143,7 +143,7 @@ def _column(results: AuditResults, metric: str) -> Column:
         if verdict.metric == metric and not verdict.object_name
     ]
     threshold = results.thresholds.get(metric)
-    worst = min(verdicts, key=_room) if verdicts else None
+    worst = min(verdicts, key=lambda verdict: verdict.room, default=None)
     group, _, name = metric.partition(".")
     return Column(
         metric=metric,
@@ -155,18 +155,6 @@ def _column(results: AuditResults, metric: str) -> Column:
         failing=sum(not verdict.passed for verdict in verdicts),
         worst=number_text(metric, worst.value) if worst else "",
     )
-
-
-def _room(verdict: Verdict) -> float:
-    """How far a number is inside its limits; negative outside."""
-    if verdict.value != verdict.value:
-        return float("-inf")
-    ends = []
-    if verdict.min is not None:
-        ends.append(verdict.value - verdict.min)
-    if verdict.max is not None:
-        ends.append(verdict.max - verdict.value)
-    return min(ends)
 
 
 def _cell(

@@ -15,7 +15,7 @@ from datagen.audit.config import Threshold, flat
 from datagen.audit.measure import Compare, compare_everything, measure
 from datagen.audit.results import AuditResults, AuditView, Kind, StoredRow
 from datagen.audit.stored import StoredRun, remade_rows
-from datagen.audit.views import ShownView, Wanted, path_traced, planned_views, shown_views
+from datagen.audit.views import ShownView, Wanted, planned_views, shown_views
 from datagen.config import RunConfig
 from datagen.plan import RunPlan, build_plan
 from datagen.preparation import PreparedScene, prepare_scenes
@@ -154,7 +154,7 @@ def audit_run(
         frame = shown.frame
         key = (frame.scene_id, frame.episode_index, frame.frame_index, shown.camera)
         with run.watch("rows made again"):
-            stored += remade_rows(shown.session.run, shown.sample, shown.camera, kept[key])
+            stored += remade_rows(shown.session, shown.sample, shown.camera, kept[key])
     before = {name: made.versions[name] for name in run.versions if name in made.versions}
     changes = version_changes(before, {name: run.versions[name] for name in before})
     results = run.results("run", reference, candidates, thresholds, views, changes=changes)
@@ -194,8 +194,10 @@ class _Run:
         )
         self._progress = progress
         self._title = config.output.name
-        self._config = _opened_as(config, plan)
-        self._plan = plan or build_plan(self._config, plan_scenes(config))
+        self._config = config
+        # With one backend a view counts as one row of the limit.
+        single = config.model_copy(update={"backends": config.backends[:1]})
+        self._plan = plan or build_plan(single, plan_scenes(config))
         self._wanted = planned_views(config, self._plan) if wanted is None else wanted
         self._prepared = self._prepare()
 
@@ -246,17 +248,3 @@ class _Run:
         scenes = [scene for scene in self._plan.scenes if scene.scene_id in names]
         with self.watch("scenes"):
             return prepare_scenes(self._config, scenes, self._progress)
-
-
-def _opened_as(config: RunConfig, plan: RunPlan | None) -> RunConfig:
-    """Set the backends that a scene is opened with beside those that are compared.
-
-    For rows of a run they are the run's; the path tracers fix the exposure. With one backend a
-    view counts as one row of `limit`.
-    """
-    tracers = path_traced(config.audit.backends)
-    if plan is not None:
-        return config.model_copy(
-            update={"backends": tuple(dict.fromkeys([*config.backends, *tracers]))}
-        )
-    return config.model_copy(update={"backends": (*tracers, "mujoco")[:1], "passes": ()})

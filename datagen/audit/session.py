@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Backend, Buffers, Pass, Size
 from datagen.backends.registry import capabilities, open_backend
 from datagen.config import RunConfig
+from datagen.exposure import scene_exposure
 from datagen.plan import FramePlan, ScenePlan, ShardPlan
 from datagen.preparation import PreparedScene
 from datagen.shard_job import SceneSession, ShardJob, backend_options
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome
-from scenes import SampleLayer
-
+from scenes import SampleLayer, Scene
 
 _FINE: frozenset[Pass] = frozenset({"part", "position", "normal", "albedo"})
 
@@ -24,9 +24,9 @@ _FINE: frozenset[Pass] = frozenset({"part", "position", "normal", "albedo"})
 class AuditSession:
     """Shows frames of one scene through the audit's backends.
 
-    Samples and exposure are those of the run, made by the code that makes a run's rows, with the
-    run's settings. The backends that are compared are set for comparison: MuJoCo shows texture
-    bytes as they are, and the path tracer looks through back faces as MuJoCo does.
+    Samples are drawn by the code that makes a run's rows, with the run's seed, randomizers and
+    exposure. The backends are set for comparison: MuJoCo shows texture bytes as they are, and the
+    path tracer looks through back faces as MuJoCo does.
 
     Args:
         config: The run's config.
@@ -50,26 +50,30 @@ class AuditSession:
         watch: Stopwatch,
     ) -> None:
         self.watch = watch
-        self._config = config
-        self._job = _job(config, plan, prepared, classes, variant, threads)
-        self.run = SceneSession(self._job, watch)
-        """The scene as the run opens it."""
-        self.scene = self.run.scene
-        self.backends: list[Backend] = [self._open(name) for name in config.audit.backends]
+        self.config = config
+        self._compared = comparable(config)
+        self._own_job = _job(config, plan, prepared, classes, variant, threads)
+        exposure = self._own_exposure()
+        job = _job(self._compared, plan, prepared, classes, variant, threads)
+        self._job = job
+        self._session = SceneSession(job, watch)
+        self._session.exposure = exposure
+        self.scene = self._session.scene
+        self._own: list[Backend] = []
 
     def sample(self, frame: FramePlan) -> tuple[SampleLayer, Outcome]:
         """Draw the sample of a frame and show it by every backend."""
         with self.watch("draw"):
-            sample, outcome = self.run.sample(frame)
-        for backend in self.backends:
+            sample, outcome = self._session.sample(frame)
+        for backend in self._session.backends:
             with self.watch("apply"):
                 backend.apply(sample)
         return sample, outcome
 
     def sides(self, sample: SampleLayer, camera: str) -> Iterator[Side]:
         """Render and label a view of the sample shown, backend by backend."""
-        size = Size(*self._config.size)
-        for backend in self.backends:
+        size = Size(*self.config.size)
+        for backend in self._session.backends:
             passes = capabilities()[backend.name].intersection(AUDIT_PASSES)
             with self.watch(f"render {backend.name}"):
                 buffers = backend.render(camera, size, passes)
@@ -81,19 +85,19 @@ class AuditSession:
         Returns:
             Parts, positions, normals and albedo; None for a backend that has not all of them.
         """
-        times = self._config.audit.fine
+        times = self.config.audit.fine
         if times == 1 or not capabilities()[backend].issuperset(_FINE):
             return None
-        width, height = self._config.size
-        opened = next(each for each in self.backends if each.name == backend)
+        width, height = self.config.size
+        opened = next(each for each in self._session.backends if each.name == backend)
         with self.watch(f"render {backend}"):
             return opened.render(camera, Size(width * times, height * times), _FINE)
 
     def side(self, backend: str, sample: SampleLayer, camera: str, buffers: Buffers) -> Side:
         """Label buffers of a view of a sample."""
         with self.watch("labels"):
-            size = Size(*self._config.size)
-            labels = self.run.labeler.labels(sample, camera, size, buffers)
+            size = Size(*self.config.size)
+            labels = self._session.labeler.labels(sample, camera, size, buffers)
         return Side(backend, buffers, labels)
 
     def pair(self, frame: FramePlan, camera: str, reference: Side, candidate: Side) -> ViewPair:
@@ -104,45 +108,102 @@ class AuditSession:
             episode=frame.episode_index,
             frame=frame.frame_index,
             camera=camera,
-            size=Size(*self._config.size),
+            size=Size(*self.config.size),
             reference=reference,
             candidate=candidate,
         )
 
+    def run_backends(self) -> list[Backend]:
+        """Give the run's own backends, set as the run sets them."""
+        if not self._own:
+            for name in self.config.backends:
+                self._own.append(self._as_compared(name) or self._opened(name))
+        return self._own
+
     def describe(self) -> dict[str, dict[str, str]]:
-        """State versions, devices and settings of the backends."""
-        return {backend.name: backend.describe() for backend in self.backends}
+        """State versions, devices and settings of the backends that are compared."""
+        return {backend.name: backend.describe() for backend in self._session.backends}
 
     def close(self) -> None:
         """Free the renderers."""
-        own = [backend for backend in self.backends if backend not in self.run.backends]
-        for backend in own:
-            backend.close()
-        self.run.close()
+        for backend in self._own:
+            if backend not in self._session.backends:
+                backend.close()
+        self._session.close()
 
-    def _open(self, name: str) -> Backend:
-        options = audit_options(self._config, name, self._job, self.watch)
-        for backend in self.run.backends:
-            if backend.name == name and options == self._own_options(name):
-                return backend
+    def _as_compared(self, name: str) -> Backend | None:
+        """The compared backend of this name, if it is set as the run sets it."""
+        own, compared = (
+            backend_options(config, name, job, self.watch)
+            for config, job in ((self.config, self._own_job), (self._compared, self._job))
+        )
+        found = (backend for backend in self._session.backends if backend.name == name)
+        return next(found, None) if own == compared else None
+
+    def _opened(self, name: str) -> Backend:
         with self.watch("scene"):
+            options = backend_options(self.config, name, self._own_job, self.watch)
             backend = open_backend(name, options)
             backend.open(self.scene)
         return backend
 
-    def _own_options(self, name: str) -> dict[str, object]:
-        return backend_options(self._config, name, self._job, self.watch)
+    def _own_exposure(self) -> float | None:
+        """The exposure of the run, found as the run finds it: with its own settings."""
+        for name in dict.fromkeys((*self.config.backends, *self._compared.backends)):
+            if "hdr" in capabilities()[name]:
+                options = backend_options(self.config, name, self._own_job, self.watch)
+                scene = Scene.open(self._own_job.scene_folder)
+                tracer = _OpensLate(open_backend(name, options), scene)
+                with self.watch("exposure"):
+                    exposure = scene_exposure(scene, tracer, self._own_job.exposure_state)
+                tracer.close()
+                return exposure
+        return None
 
 
-def audit_options(
-    config: RunConfig, name: str, job: ShardJob, watch: Stopwatch
-) -> dict[str, object]:
-    """Constructor arguments of a backend that make it comparable with the others."""
-    if name == "mitsuba":
-        return backend_options(config, name, job, watch) | {"cull_back_faces": True}
-    if name == "mujoco":
-        return backend_options(config, name, job, watch) | {"colorspace": "display"}
-    return {}
+class _OpensLate:
+    """A backend that loads its scene only when something is to be shown."""
+
+    def __init__(self, backend: Backend, scene: Scene) -> None:
+        self.name = backend.name
+        self._backend = backend
+        self._scene = scene
+        self._open = False
+
+    def open(self, scene: Scene) -> None:
+        """Load a scene."""
+        self._backend.open(scene)
+        self._open = True
+
+    def apply(self, sample: SampleLayer) -> None:
+        """Show a sample."""
+        if not self._open:
+            self.open(self._scene)
+        self._backend.apply(sample)
+
+    def render(self, camera: str, size: Size, passes: Set[Pass]) -> Buffers:
+        """Render the sample shown last."""
+        return self._backend.render(camera, size, passes)
+
+    def describe(self) -> dict[str, str]:
+        """State what decides the bytes."""
+        return self._backend.describe()
+
+    def close(self) -> None:
+        """Free what was loaded."""
+        self._backend.close()
+
+
+def comparable(config: RunConfig) -> RunConfig:
+    """Set a config's backends to those that an audit compares, so that they can be compared."""
+    return config.model_copy(
+        update={
+            "backends": config.audit.backends,
+            "passes": (),
+            "mitsuba": config.mitsuba.model_copy(update={"cull_back_faces": True}),
+            "mujoco": config.mujoco.model_copy(update={"colorspace": "display"}),
+        }
+    )
 
 
 def _job(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datagen.audit.results import StoredRow
+from datagen.audit.session import AuditSession
 from datagen.audit.views import Wanted
 from datagen.backends import Size
 from datagen.backends.registry import capabilities
@@ -19,7 +20,6 @@ from datagen.errors import ConfigError
 from datagen.plan import RunPlan
 from datagen.report.selection import shares, spread
 from datagen.report.shards import RunShards, View
-from datagen.shard_job import SceneSession
 from scenes import SampleLayer
 from writers import Row, read_plan
 
@@ -101,17 +101,17 @@ class StoredRun:
 
 
 def remade_rows(
-    session: SceneSession, sample: SampleLayer, camera: str, rows: dict[str, Row]
+    session: AuditSession, sample: SampleLayer, camera: str, rows: dict[str, Row]
 ) -> Iterator[StoredRow]:
     """Make the rows of a view again as the run made them, and compare.
 
     Args:
-        session: The scene, open as the run opens it.
+        session: The scene.
         sample: Sample of the frame.
         camera: Name of the camera.
         rows: Stored rows of the view, by backend.
     """
-    for backend in session.backends:
+    for backend in session.run_backends():
         if backend.name not in rows:
             continue
         row = rows[backend.name]

@@ -15,19 +15,19 @@ _MOST = 40
 
 
 def metric_lines(results: AuditResults) -> list[str]:
-    """Give a table of the metrics that are held to limits: worst number, limits, views beyond."""
+    """Give a table of the metrics that are held to limits.
+
+    A line has the number nearest to its limits, these limits, and how many numbers are beyond.
+    """
     lines: list[tuple[str, str, str, str]] = []
-    for metric, threshold in results.thresholds.items():
+    for metric in results.thresholds:
         verdicts = [v for view in results.views for v in view.verdicts if v.metric == metric]
-        if not verdicts:
+        worst = min(verdicts, key=lambda verdict: verdict.room, default=None)
+        if worst is None:
             continue
+        allowed = f"{limits_text(metric, worst.min, worst.max)} {unit_text(metric)}".rstrip()
         beyond = sum(not verdict.passed for verdict in verdicts)
-        values = [verdict.value for verdict in verdicts]
-        low = with_unit(metric, min(values)) if threshold.min is not None else ""
-        high = with_unit(metric, max(values)) if threshold.max is not None else ""
-        limits = limits_text(metric, threshold.min, threshold.max)
-        allowed = f"{limits} {unit_text(metric)}".rstrip()
-        lines.append((metric, " to ".join(filter(None, (low, high))), allowed, str(beyond)))
+        lines.append((metric, with_unit(metric, worst.value), allowed, str(beyond)))
     head = ("metric", "worst", "allowed", "beyond")
     widths = [max(len(line[column]) for line in (head, *lines)) for column in range(3)]
     return [
@@ -53,7 +53,7 @@ def finding_lines(results: AuditResults) -> list[str]:
     return [
         f"{group.finding.kind}, {group.finding.subject}: {group.finding.sentence} "
         f"({len(group.views)} view{'s' if len(group.views) > 1 else ''}, such as "
-        f"{_where(results, results.views[group.views[0]])})"
+        f"{_where(results, results.views[min(group.views)])})"
         for group in finding_groups(results)
     ]
 

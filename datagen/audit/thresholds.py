@@ -23,6 +23,15 @@ class Verdict:
     passed: bool
 
     @property
+    def room(self) -> float:
+        """How far the number is inside its limits, in its own unit; negative outside."""
+        if self.value != self.value:
+            return float("-inf")
+        below = float("inf") if self.min is None else self.value - self.min
+        above = float("inf") if self.max is None else self.max - self.value
+        return min(below, above)
+
+    @property
     def excess(self) -> float:
         """How far beyond its limit the number is, 0 where it is within; infinite for no number.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from datagen.audit.session import AuditSession
 from datagen.audit.view import Side
-from datagen.backends.registry import capabilities
 from datagen.cluster import threads_per_worker
 from datagen.config import RunConfig
 from datagen.plan import FramePlan, RunPlan, ScenePlan
@@ -44,12 +43,6 @@ def planned_views(config: RunConfig, plan: RunPlan) -> tuple[Wanted, ...]:
     return tuple(Wanted(frame, config.cameras) for frame in plan.frames)
 
 
-def path_traced(backends: Sequence[str]) -> tuple[str, ...]:
-    """Backends among these whose pictures need an exposure."""
-    offered = capabilities()
-    return tuple(name for name in backends if "hdr" in offered[name])
-
-
 def shown_views(
     config: RunConfig,
     scenes: Sequence[ScenePlan],
@@ -62,7 +55,7 @@ def shown_views(
     """Show views, one scene open at a time.
 
     Args:
-        config: The run's config; its backends are opened as the run opens them.
+        config: The run's config.
         scenes: Scenes of the plan.
         prepared: Where they are.
         wanted: What is looked at, frames of one scene in a row.
@@ -71,7 +64,7 @@ def shown_views(
         backends: Filled with how each backend rendered.
     """
     variant = "none"
-    if path_traced((*config.backends, *config.audit.backends)):
+    if "mitsuba" in (*config.backends, *config.audit.backends):
         from datagen.backends.mitsuba_variant import pick_variant
 
         variant = pick_variant(config.mitsuba.variant)

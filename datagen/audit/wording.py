@@ -51,22 +51,21 @@ def with_unit(metric: str, value: float) -> str:
 
 
 def limits_text(metric: str, low: float | None, high: float | None) -> str:
-    """Write limits, such as `99.9 or more`."""
-    if low is None and high is None:
-        return ""
-    if high is None:
-        return f"{number_text(metric, low or 0.0)} or more"
+    """Write limits without their unit, such as `>= 99.9`."""
     if low is None:
-        return f"{number_text(metric, high)} or less" if high else "0"
+        return "" if high is None else f"<= {number_text(metric, high)}"
+    if high is None:
+        return f">= {number_text(metric, low)}"
     return f"{number_text(metric, low)} to {number_text(metric, high)}"
 
 
 def failure_text(verdict: Verdict) -> str:
     """Say what was measured and what is allowed."""
     limits = limits_text(verdict.metric, verdict.min, verdict.max)
+    unit = unit_text(verdict.metric)
     of = f" of {verdict.object_name}" if verdict.object_name else ""
     value = with_unit(verdict.metric, verdict.value)
-    return f"{verdict.metric}{of}: {value}, allowed {limits}"
+    return f"{verdict.metric}{of}: {value}, allowed {limits} {unit}".rstrip()
 
 
 def finding_text(finding: Finding) -> str:
