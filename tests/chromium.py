@@ -1,4 +1,4 @@
-"""Drives Debian's headless Chromium over its DevTools pipe, with nothing but the standard library."""
+"""Drives a headless Chromium over its DevTools pipe, with nothing but the standard library."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 SECONDS = 30.0
 
 
-def chromium() -> str | None:
-    """Path of the browser, if there is one."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+def chromium() -> str:
+    """Path of the browser."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    assert found is not None, "a test that needs the browser is marked `browser`"
+    return found
 
 
 class Page:
@@ -119,8 +121,6 @@ class Page:
 @contextmanager
 def open_page() -> Iterator[Page]:
     """Start the browser with an empty tab; it is ended afterwards."""
-    program = chromium()
-    assert program is not None
     to_browser, from_browser = os.pipe(), os.pipe()
 
     def connect() -> None:
@@ -132,7 +132,7 @@ def open_page() -> Iterator[Page]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
             [
-                program, "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
+                chromium(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
                 "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                 "--disable-background-networking", f"--user-data-dir={profile}",
             ],

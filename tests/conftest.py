@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes.util
 import importlib.util
 import os
+import shutil
 from collections.abc import Generator
 
 import pytest
@@ -18,6 +19,9 @@ def _missing(item: pytest.Item) -> str | None:
     libraries = ("EGL", "OSMesa")
     if item.get_closest_marker("gl") and not any(map(ctypes.util.find_library, libraries)):
         return "no OpenGL library: apt-get install libegl1 libgl1-mesa-dri"
+    browsers = ("chromium", "chromium-browser", "google-chrome")
+    if item.get_closest_marker("browser") and not any(map(shutil.which, browsers)):
+        return "no browser: apt-get install chromium"
     return None
 
 
@@ -31,7 +35,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    needs = [name for name in ("gl", "libero") if item.get_closest_marker(name)]
+    needs = [name for name in ("gl", "libero", "browser") if item.get_closest_marker(name)]
     if IN_CI and needs and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although CI runs all tests marked {needs}: {report.longrepr}"
