@@ -213,13 +213,14 @@ def fit(evidence: Evidence, start: Warp, free: tuple[int, ...]) -> Warp:
         weight = 1.0 / (scale * (1.0 + (distance / scale) ** 2)) ** 2
         edge_weight = 1.0 / (_EDGE_SCALE * (1.0 + (edge / _EDGE_SCALE) ** 2)) ** 2
         J_distance, J_edge = J_distance[:, columns], J_edge[:, columns]
-        A = J_distance.T @ (J_distance * weight[:, None])
-        A += J_edge.T @ (J_edge * edge_weight[:, None])
+        normal = J_distance.T @ (J_distance * weight[:, None])
+        normal += J_edge.T @ (J_edge * edge_weight[:, None])
         b = J_distance.T @ (distance * weight) + J_edge.T @ (edge * edge_weight)
         # What nothing shows stays put; units differ, so each parameter is damped by its own.
-        A += np.diag(1e-6 * np.diag(A) + 1e-9 * np.trace(A) / len(A) + 1e-12)
+        diagonal = np.diag(normal)
+        normal += np.diag(1e-6 * diagonal + 1e-9 * diagonal.mean() + 1e-12)
         step = np.zeros(_PARAMETERS)
-        step[columns] = -np.linalg.solve(A, b)
+        step[columns] = -np.linalg.solve(normal, b)
         warp = warp.stepped(step)
         if not np.isfinite(step).all() or np.abs(step).max() > 1e4:
             return start
@@ -309,7 +310,7 @@ def _edges(evidence: Evidence, warp: Warp) -> tuple[Floats, Floats]:
     y = K[1, 1] * moved[:, 1] / z + K[1, 2] - 0.5
     height, width = evidence.picture.shape[:2]
     kept = (x >= 0) & (x < width - 1) & (y >= 0) & (y < height - 1) & (moved[:, 2] > 1e-6)
-    x, y, z, J = x[kept], y[kept], z[kept], J[kept]
+    x, y, z, J_kept = x[kept], y[kept], z[kept], J[kept]
     column, row = x.astype(np.intp), y.astype(np.intp)
     fx, fy = (x - column)[:, None], (y - row)[:, None]
     p00, p01 = evidence.picture[row, column], evidence.picture[row, column + 1]
@@ -317,8 +318,8 @@ def _edges(evidence: Evidence, warp: Warp) -> tuple[Floats, Floats]:
     value = (p00 * (1 - fx) + p01 * fx) * (1 - fy) + (p10 * (1 - fx) + p11 * fx) * fy
     slope_x = (p01 - p00) * (1 - fy) + (p11 - p10) * fy
     slope_y = (p10 - p00) * (1 - fx) + (p11 - p01) * fx
-    J_x = K[0, 0] * (J[:, 0] - (moved[kept, 0] / z)[:, None] * J[:, 2]) / z[:, None]
-    J_y = K[1, 1] * (J[:, 1] - (moved[kept, 1] / z)[:, None] * J[:, 2]) / z[:, None]
+    J_x = K[0, 0] * (J_kept[:, 0] - (moved[kept, 0] / z)[:, None] * J_kept[:, 2]) / z[:, None]
+    J_y = K[1, 1] * (J_kept[:, 1] - (moved[kept, 1] / z)[:, None] * J_kept[:, 2]) / z[:, None]
     difference = value - evidence.edge_values[kept]
     J_edge = slope_x[..., None] * J_x[:, None] + slope_y[..., None] * J_y[:, None]
     return difference.reshape(-1), J_edge.reshape(-1, _PARAMETERS)

@@ -182,11 +182,12 @@ def _kabsch(K: Floats, reference: Surface, candidate: Surface) -> Warp | None:
     weights /= weights.sum()
     a = np.array([first[part][0] for part in shared])
     b = np.array([second[part][0] for part in shared])
+    R = np.eye(3)
     for _ in range(5):
         mean_a, mean_b = weights @ a, weights @ b
         u, _, vt = np.linalg.svd((b - mean_b).T @ ((a - mean_a) * weights[:, None]))
         keep = np.diag([1.0, 1.0, np.sign(np.linalg.det(vt.T @ u.T))])
-        R = vt.T @ keep @ u.T
+        R[:] = vt.T @ keep @ u.T
         off = np.linalg.norm((b - mean_b) @ R.T + mean_a - a, axis=1)
         weights = weights / (1.0 + (off / (np.median(off) + 1e-6)) ** 2)
         weights /= weights.sum()

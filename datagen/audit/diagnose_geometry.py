@@ -75,7 +75,8 @@ def diagnose_geometry(pair: ViewPair) -> tuple[Finding, ...]:
                 "mm",
                 f"{pair.candidate.backend} draws nothing "
                 f"{'nearer' if clipping.plane == 'near' else 'farther'} than "
-                f"{clipping.distance:.3f} m, and so loses {np.count_nonzero(clipping.lost)} pixels: another "
+                f"{clipping.distance:.3f} m, and so loses "
+                f"{np.count_nonzero(clipping.lost)} pixels: another "
                 f"{clipping.plane} plane.",
             )
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.int32]
 Mask = NDArray[np.bool_]
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 _BINOMIAL = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)
 

@@ -40,27 +40,33 @@ def explained_share(
     rows, columns = rows[chosen], columns[chosen]
     pairs = np.stack([reference[rows, columns], candidate[rows, columns]], axis=1)
     pixels = np.stack([columns, rows], axis=1) + 0.5
-    depths = np.full((*pairs.shape, len(_OFFSETS)), np.inf)
+    depths = np.full((*pairs.shape, len(_OFFSETS), 2), np.inf)
     for part in np.unique(pairs[pairs > 0]):
         index, side = np.nonzero(pairs == part)
         depths[index, side] = _part_depths(scene, camera, int(part), pixels[index])
-    first, second = depths[:, 0], depths[:, 1]
-    with np.errstate(invalid="ignore"):
-        tie = np.abs(first - second) <= _TIE * np.minimum(first, second)
-    first_wins = (first < second) & ~tie
-    second_wins = (second < first) & ~tie
-    either = tie.any(axis=1) | (first_wins.any(axis=1) & second_wins.any(axis=1))
-    # Nothing to hit on either side at some offset: the border of a part against the background.
-    background = (pairs == 0).any(axis=1)
-    empty = np.isinf(first) & np.isinf(second)
-    solid = np.isfinite(first) | np.isfinite(second)
-    either |= background & empty.any(axis=1) & solid.any(axis=1)
+    either = _either_wins(pairs, depths[..., 0]) | _either_wins(pairs, depths[..., 1])
     found[rows[either], columns[either]] = True
     return float(either.mean()), found
 
 
+def _either_wins(pairs: Ids, depths: Floats) -> NDArray[np.bool_]:
+    """Tell where both parts of a pair tie, or each of them is seen at some offset, [n]."""
+    first, second = depths[:, 0], depths[:, 1]
+    with np.errstate(invalid="ignore"):
+        tie = np.abs(first - second) <= _TIE * np.minimum(first, second)
+    first_wins, second_wins = (first < second) & ~tie, (second < first) & ~tie
+    either = tie.any(axis=1) | (first_wins.any(axis=1) & second_wins.any(axis=1))
+    # Against the background: the part is hit at one offset and missed at another.
+    empty = np.isinf(first) & np.isinf(second)
+    background = (pairs == 0).any(axis=1)
+    return either | (background & empty.any(axis=1) & ~empty.all(axis=1))
+
+
 def _part_depths(scene: Scene, camera: Pinhole, part: int, pixels: Floats) -> Floats:
-    """Planar depth [m] of a part's first hit around each pixel, inf for none, [n, offsets]."""
+    """Planar depth [m] of a part's first hit around each pixel, inf for none, [n, offsets, 2].
+
+    First of its front faces, then of all: renderers draw the backs of planes alone.
+    """
     info = next(each for each in scene.info.parts if each.part == part)
     triangles = scene.triangles(info.path)
     (pose,) = scene.world_transforms([info.path])
@@ -68,7 +74,7 @@ def _part_depths(scene: Scene, camera: Pinhole, part: int, pixels: Floats) -> Fl
     points = triangles.points @ T_camera_part[:3, :3].T + T_camera_part[:3, 3]
     corners = points[triangles.faces]
     rays = _rays(camera, pixels)
-    depths = np.full((len(pixels), len(_OFFSETS)), np.inf)
+    depths = np.full((len(pixels), len(_OFFSETS), 2), np.inf)
     candidates = _near_pixels(corners, camera, pixels)
     for row, near in enumerate(candidates):
         if near.size:
@@ -102,7 +108,7 @@ def _near_pixels(corners: Floats, camera: Pinhole, pixels: Floats) -> list[NDArr
 
 
 def _first_hits(rays: Floats, corners: Floats) -> Floats:
-    """Smallest z of rays from the origin with z = 1 on triangles, [rays]."""
+    """Smallest z of rays from the origin with z = 1 on fronts and on all triangles, [rays, 2]."""
     a, ab, ac = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     across = np.cross(rays[:, None], ac[None])
     determinant = np.einsum("tk,rtk->rt", ab, across)
@@ -112,4 +118,5 @@ def _first_hits(rays: Floats, corners: Floats) -> Floats:
         v = np.einsum("rk,tk->rt", rays, turned) / determinant
         t = np.einsum("tk,tk->t", ac, turned)[None] / determinant
         hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (t > 0)
-    return np.where(hit, t, np.inf).min(axis=1)
+    front = hit & (determinant > 0)
+    return np.stack([np.where(each, t, np.inf).min(axis=1) for each in (front, hit)], axis=1)

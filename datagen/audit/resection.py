@@ -42,14 +42,14 @@ def resect(buffers: Buffers) -> tuple[Floats, Floats] | None:
             np.concatenate([zero, points, -y * points], axis=1),
         ]
     )
-    P = np.linalg.svd(system.T @ system)[0][:, -1].reshape(3, 4)
-    P = np.linalg.inv(to_pixel) @ P @ to_unit
+    unit = np.linalg.svd(system.T @ system)[0][:, -1].reshape(3, 4)
+    projection = np.linalg.inv(to_pixel) @ unit @ to_unit
     homogeneous = np.concatenate([world, np.ones((len(world), 1))], axis=1)
-    image = homogeneous @ P.T
+    image = homogeneous @ projection.T
     error = np.linalg.norm(image[:, :2] / image[:, 2:] - pixels, axis=1)
     if not np.median(error) < _ERROR_PX:
         return None
-    return _factors(P, world)
+    return _factors(projection, world)
 
 
 def _normalized(points: Floats) -> tuple[Floats, Floats]:
@@ -63,14 +63,13 @@ def _normalized(points: Floats) -> tuple[Floats, Floats]:
     return T, homogeneous @ T.T
 
 
-def _factors(P: Floats, world: Floats) -> tuple[Floats, Floats] | None:
+def _factors(projection: Floats, world: Floats) -> tuple[Floats, Floats] | None:
     """Cut a projection into intrinsics and pose."""
-    P = P * np.sign(np.linalg.det(P[:, :3]))
-    q, r = np.linalg.qr(P[:, :3][::-1].T)
-    K, R = r.T[::-1, ::-1], q.T[::-1]
-    signs = np.diag(np.sign(np.diag(K)))
-    K, R = K @ signs, signs @ R
-    center = -np.linalg.solve(P[:, :3], P[:, 3])
+    projection = projection * np.sign(np.linalg.det(projection[:, :3]))
+    q, r = np.linalg.qr(projection[:, :3][::-1].T)
+    signs = np.diag(np.sign(np.diag(r)[::-1]))
+    K, R = r.T[::-1, ::-1] @ signs, signs @ q.T[::-1]
+    center = -np.linalg.solve(projection[:, :3], projection[:, 3])
     if np.median((world - center) @ R[2]) < 0:
         # Points behind the camera: the picture is mirrored, and no proper camera sees them so.
         return None
