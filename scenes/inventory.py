@@ -91,6 +91,3 @@ def _note_undrawn(conversion: Conversion) -> None:
     for word, count in (("sites", model.nsite), ("tendons", model.ntendon)):
         if count:
             report.left_out.append(f"{count} {word}: marks of the model, not drawn")
-    sky = mujoco.mjtTexture.mjTEXTURE_SKYBOX
-    if any(kind == sky for kind in model.tex_type):
-        report.left_out.append("skybox: what no geom covers is empty, not sky")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 from pxr import Gf, Sdf, Usd, UsdShade
 
 from scenes.colors import srgb_decode
@@ -96,6 +97,14 @@ class Materials:
             self._made[look] = self._write(look)
         return self._made[look]
 
+    def picture(self, texture: int) -> str:
+        """File of a texture, relative to the scene folder."""
+        return f"{self._folder}/{self._textures.file(self._model, texture)}"
+
+    def store(self, pixels: NDArray[np.uint8]) -> str:
+        """Write a picture, [h, w, 3], and give its file, relative to the scene folder."""
+        return f"{self._folder}/{self._textures.write(pixels)}"
+
     def _write(self, look: Look) -> UsdShade.Material:
         name = (
             mujoco.mj_id2name(self._model, mujoco.mjtObj.mjOBJ_MATERIAL, look.material)
@@ -129,14 +138,13 @@ class Materials:
         return material
 
     def _texture(self, path: str, look: Look, color: Gf.Vec3f) -> UsdShade.Shader:
-        file = self._textures.file(self._model, look.texture)
         reader = UsdShade.Shader.Define(self._stage, f"{path}/st")
         reader.CreateIdAttr("UsdPrimvarReader_float2")
         reader.CreateInput("varname", Sdf.ValueTypeNames.String).Set("st")
         reader.CreateOutput("result", Sdf.ValueTypeNames.Float2)
         texture = UsdShade.Shader.Define(self._stage, f"{path}/texture")
         texture.CreateIdAttr("UsdUVTexture")
-        texture.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(f"./{self._folder}/{file}")
+        texture.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(f"./{self.picture(look.texture)}")
         texture.CreateInput("sourceColorSpace", Sdf.ValueTypeNames.Token).Set("sRGB")
         flat = self._model.tex_type[look.texture] == mujoco.mjtTexture.mjTEXTURE_2D
         for axis in ("wrapS", "wrapT"):

@@ -23,6 +23,7 @@ from scenes.materials import Materials
 from scenes.report import SceneReport
 from scenes.robot import robot_info
 from scenes.scene import Scene
+from scenes.skybox import convert_skybox
 from scenes.states import Placement, posed, write_state
 from scenes.textures import TextureFiles
 
@@ -104,6 +105,7 @@ def _start(
 
 def _convert(conversion: Conversion) -> None:
     convert_surroundings(conversion)
+    convert_skybox(conversion)
     objects = convert_bodies(conversion)
     convert_geoms(conversion, objects)
     convert_cameras(conversion)

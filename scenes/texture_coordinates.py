@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scenes.primitives import Surface
 from scenes.scene import Triangles
 
-# OpenGL's cube map: for each face the major axis, its sign, and the rows that give s and t.
-_CUBE_FACES = (
+CUBE_FACES = (
     (0, 1, (2, -1), (1, -1)),
     (0, -1, (2, 1), (1, -1)),
     (1, 1, (0, 1), (2, 1)),
@@ -19,6 +18,8 @@ _CUBE_FACES = (
     (2, 1, (0, 1), (1, -1)),
     (2, -1, (0, -1), (1, -1)),
 )
+"""OpenGL's cube map: for each face the major axis, its sign, and the rows that give s and t."""
+
 _CUBE_BEND = 0.02
 _CUBE_DEPTH = 5
 _ON_THE_CUT = 1e-9
@@ -76,7 +77,7 @@ def cube_mapped(surface: Surface, projection: Projection, stacked: bool) -> Tria
     direction = corners[:, :, 6:]
     side = _side(direction.mean(axis=1))
     st = np.zeros((*corners.shape[:2], 2))
-    for number, (axis, sign, s_row, t_row) in enumerate(_CUBE_FACES):
+    for number, (axis, sign, s_row, t_row) in enumerate(CUBE_FACES):
         here = side == number
         d = direction[here]
         major = np.maximum(d[..., axis] * sign, 1e-12)

@@ -33,7 +33,7 @@ class TextureFiles:
     def file(self, model: mujoco.MjModel, texture: int) -> str:
         """Name of the file of a texture, written on first use."""
         if texture not in self._names:
-            self._names[texture] = self._write(texture_pixels(model, texture))
+            self._names[texture] = self.write(texture_pixels(model, texture))
         return self._names[texture]
 
     @property
@@ -41,7 +41,8 @@ class TextureFiles:
         """Number of distinct textures written."""
         return len(set(self._names.values()))
 
-    def _write(self, pixels: NDArray[np.uint8]) -> str:
+    def write(self, pixels: NDArray[np.uint8]) -> str:
+        """Write a picture, [h, w, channels], and give the name of its file."""
         digest = blake2b(repr(pixels.shape).encode(), digest_size=12)
         digest.update(np.ascontiguousarray(pixels).data)
         name = f"{digest.hexdigest()}.png"

@@ -97,7 +97,6 @@ def test_report_accounts_for_every_element(scene: Scene) -> None:
         assert report["counts_in"][kind] == report["counts_out"][kind], kind
     assert any(line.startswith("geom ghost: not drawn (group 4") for line in report["left_out"])
     assert any(line.startswith("1 sites") for line in report["left_out"])
-    assert any(line.startswith("skybox") for line in report["left_out"])
 
 
 def test_an_object_that_no_picture_shows_is_a_caveat(room: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pxr import UsdGeom
 
+from datagen.backends.background import Background
 from datagen.backends.base import Buffers, Pass, Size
 from datagen.backends.denoise import Denoiser
 from datagen.backends.errors import BackendError
@@ -142,6 +143,8 @@ class MitsubaBackend:
         light = light + headlight_radiance(opened.scene, albedo, normal, view.T_world_camera)
         exposure = float(opened.scene.value("/World.datagen:exposure"))
         hdr = (light * np.float32(exposure)).astype(np.float32)
+        if opened.background is not None:
+            hdr = opened.background.behind(hdr, radiance[..., 3], view)
         display = np.clip(srgb_encode(hdr), 0.0, 1.0)
         return {"hdr": hdr, "rgb": (display * 255.0 + 0.5).astype(np.uint8)}
 
@@ -221,6 +224,7 @@ class _Opened:
             if UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path)).GetDoubleSidedAttr().Get()
         )
         self._emitted: dict[str, Any] = {}
+        self.background = Background.of(scene)
         self.update(0)
 
     def update(self, noise_seed: int) -> None:
