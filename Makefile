@@ -24,12 +24,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 type: $(VENV)/.dev
-	$(BIN)/pyright
+	$(BIN)/pyright --level error
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --level error
 
 bench: $(VENV)/.dev
 	$(BIN)/python bench/run.py $(ARGS)
