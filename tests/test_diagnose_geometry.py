@@ -27,7 +27,7 @@ CASES = Path(__file__).parent / "cases"
 @pytest.fixture(scope="module")
 def stand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
     scene = room(tmp_path_factory.mktemp("room"))
-    stand = Stand.of(scene, scene.info.default_state, "front", Size(224, 168))
+    stand = Stand.of(scene, scene.info.default_state, "front", Size(192, 144))
     yield stand
     stand.close()
 
@@ -83,7 +83,6 @@ def test_fault_behind_a_flip_is_found_too(stand: Stand) -> None:
 def test_pixel_shift_is_measured(stand: Stand, shift: tuple[float, float]) -> None:
     found = only(plant.shifted(*shift)(stand), "pixel_shift", "camera front")
     assert found.size == pytest.approx(np.abs(shift).max(), abs=0.05)
-    assert f"({shift[0]:+.1f}" in found.sentence
 
 
 @pytest.mark.parametrize("degrees", [1.0, -1.0, 0.5, 10.0])
@@ -200,8 +199,12 @@ def test_missing_object_is_named_on_either_side(stand: Stand) -> None:
     pair = plant.hidden("can")(stand)
     found = only(pair, "object_missing", "object can")
     assert found.sentence.startswith("candidate does not draw can")
-    turned = replace(pair, reference=pair.candidate, candidate=pair.reference)
-    assert only(turned, "object_missing", "object can").sentence.startswith("mujoco does not draw")
+    can = next(each for each in stand.reference.labels.objects if each.name == "can")
+    assert found.size == can.pixels_visible
+    candidate = replace(pair.reference, backend="other")
+    turned = replace(pair, reference=pair.candidate, candidate=candidate)
+    found = only(turned, "object_missing", "object can")
+    assert found.sentence.startswith("candidate does not draw can")
 
 
 def test_object_hidden_behind_another_is_not_missing(stand: Stand) -> None:
@@ -220,7 +223,7 @@ def test_case_of_flips_and_mirrors(tmp_path: Path, kind: str, axes: tuple[int, .
         assert diagnose_geometry(stand.pair(stand.reference)) == ()
         only(plant.flipped(*axes)(stand), kind, "picture")
         shift = only(plant.shifted(0.5, 0.0)(stand), "pixel_shift", "camera top")
-        assert shift.size == pytest.approx(0.5, abs=0.15)
+        assert shift.size == pytest.approx(0.5, abs=0.2)
     finally:
         stand.close()
 

@@ -21,8 +21,10 @@ from datagen.audit.alignment import (
 from datagen.audit.edges import Floats
 from datagen.audit.surfaces import Surface, rays_of
 
-_EXPLAINED = 0.5
+EXPLAINED = 0.5
 """Share of the cost that a camera must explain to be the cause."""
+EXPLAINED_AT_LEAST = 0.2
+"""The same where the alternative is several objects that moved on their own."""
 _SLACK = 0.3
 """Share of the best camera's cost that a simpler one may cost more."""
 _BLUR = 0.01
@@ -43,8 +45,17 @@ class CameraFit:
     """Share of the excess cost that went away."""
 
 
-def fit_camera(evidence: Evidence, reference: Surface, candidate: Surface) -> CameraFit:
-    """Fit every kind of camera fault and keep the simplest that explains what the best one does."""
+def fit_camera(
+    evidence: Evidence, reference: Surface, candidate: Surface, least: float = EXPLAINED
+) -> CameraFit:
+    """Fit every kind of camera fault and keep the simplest that explains what the best one does.
+
+    Args:
+        evidence: Pixels to explain.
+        reference: The surface taken for right.
+        candidate: The other surface.
+        least: Share of the cost that must be explained.
+    """
     still = identity()
     trials = [
         (kind, fit(evidence, start, free) if free else start)
@@ -73,7 +84,7 @@ def fit_camera(evidence: Evidence, reference: Surface, candidate: Surface) -> Ca
     ]
     _, total, kind, warp = min(good, key=lambda each: each[:2])
     explained = (start_cost - total) / max(start_cost, 1e-9)
-    if explained < _EXPLAINED:
+    if explained < least:
         return CameraFit("none", still, explained)
     return CameraFit(kind, warp, explained)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datagen.audit.alignment import Warp, costs, gather, identity
-from datagen.audit.camera_fit import CameraFit, fit_camera
+from datagen.audit.camera_fit import EXPLAINED_AT_LEAST, CameraFit, fit_camera
 from datagen.audit.depth_fit import fit_clipping, fit_depth
 from datagen.audit.edges import Floats, Mask, interior
 from datagen.audit.findings import Finding
@@ -89,12 +89,21 @@ def diagnose_geometry(pair: ViewPair) -> tuple[Finding, ...]:
         seen = _resected(pair, right.buffers) or _elsewhere(pair, reference, candidate)
         if seen:
             return tuple(_merged(found, seen))
-    found = _merged(found, seen)
-    base, noise = identity(), 0.0
-    if fitted.kind != "none":
-        base, noise = fitted.warp, max(_FITTED_NOISE, costs(whole, fitted.warp).noise())
     lost = None if clipping is None else clipping.lost
-    found += _moved(pair, reference, tangents, candidate, base, noise, codes, lost)
+
+    def moved(fit: CameraFit) -> list[Finding]:
+        base, noise = identity(), 0.0
+        if fit.kind != "none":
+            base, noise = fit.warp, max(_FITTED_NOISE, costs(whole, fit.warp).noise())
+        return _moved(pair, reference, tangents, candidate, base, noise, codes, lost)
+
+    objects = moved(fitted)
+    if len(objects) > 1 and fitted.kind == "none":
+        # One weak cause for all is likelier than one for each.
+        shared = fit_camera(whole, reference, candidate, EXPLAINED_AT_LEAST)
+        if shown := _rendered(pair, shared):
+            seen, objects = shown, moved(shared)
+    found = _merged(found, seen) + objects
     if clipping is None:
         found += _missing(pair, reference, candidate)
     return tuple(found)

@@ -20,6 +20,8 @@ _LEFT = 0.5
 _SCALE_GAIN = 0.6
 """Share of the cost of a rigid motion that a scale may leave, to be preferred."""
 _TURNS = np.radians([45.0, 90.0, 135.0, 180.0, 225.0, 270.0, 315.0])
+_MOST_SCALE = 10.0
+"""Largest change of size that a fit can tell."""
 _FREE_SHARE = 0.3
 _LOUD = 1.0
 """Cost per row from which a body counts beside a camera that was fitted itself."""
@@ -126,7 +128,8 @@ def fit_body(view: BodyView, base: Warp, noise: float) -> BodyFit | None:
         scale = max(noise, min(after.noise(), left.noise()))
         size = float(np.exp(-resized.log_scale))
         gain = left.total(scale) <= _SCALE_GAIN * after.total(scale)
-        if abs(size - 1.0) >= 0.005 and gain and left.total(scale) <= _LEFT * before.total(scale):
+        plausible = abs(size - 1.0) >= 0.005 and 1.0 / _MOST_SCALE < size < _MOST_SCALE
+        if plausible and gain and left.total(scale) <= _LEFT * before.total(scale):
             return _described(view.body, resized, pivot, size)
     if whole and after.total(scale) > _LEFT * before.total(scale):
         for turn in _TURNS:

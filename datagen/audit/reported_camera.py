@@ -62,7 +62,8 @@ def lens_finding(name: str, verb: str, reference: Pinhole, K: Floats) -> list[Fi
                 "angle taken for the vertical one.",
             )
         )
-    shift = K[:2, 2] - right[:2, 2]
+    # Adding zero turns -0.00 into 0.00.
+    shift = np.round(K[:2, 2] - right[:2, 2], 2) + 0.0
     size = float(np.abs(shift).max())
     if size < SHIFT_PX:
         return found
