@@ -29,9 +29,9 @@ _GAMMA_RANGE = (0.78, 1.32)
 _DOUBLE_RANGE = (0.62, 1.7)
 _ALBEDO_GAMMA_RANGE = (0.87, 1.15)
 _SWAP_MARGIN = 0.15
-_BRIGHTNESS_RANGE = (0.8, 1.2)
+_BRIGHTNESS_RANGE = (0.87, 1.13)
 _SCALE_OFF = 0.05
-_DEVIATIONS = 3.0
+_DEVIATIONS = 1.75
 _SHARE_MIN = 0.05
 _MISSING, _DOUBLED = 0.3, 1.6
 _OBJECT_PIXELS_MIN = 100
@@ -41,7 +41,8 @@ _CONTRAST_MIN = 0.08
 _TURN_MARGIN = 0.15
 _TURN_FIT_MIN = 0.35
 _POINTS_MAX = 600
-_ALIKE = 0.95
+_ALIKE = 0.85
+"""Correlation of an object's two albedos from which its texture lies alike in both."""
 
 
 @dataclass(frozen=True)

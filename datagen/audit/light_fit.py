@@ -12,11 +12,14 @@ from datagen.shading import Shading
 _CLIPPED = 0.97
 _DARK = 0.03
 _PIXELS_MAX = 40_000
-_NOISE = 0.01
+_NOISE = 0.003
 """Systematic error of a pixel that the fit allows for, in display units."""
 _DOUBT = 0.5
 """How far a scale may be from its expected value before the picture is looked at."""
 _ROUNDS = 4
+_ERROR = 0.001
+"""Error of the mean of many pixels, in display units: neighbours are wrong together, so that more
+pixels do not make it smaller."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,5 @@ def _robust(
         residual = np.abs(b - A @ scales)
         limit = max(1.5 * float(np.median(residual)), 1e-4)
         weight = np.minimum(1.0, limit / np.maximum(residual, 1e-12))
-    # Errors of neighbouring pixels go together, so more pixels do not make them smaller.
-    covariance = np.linalg.inv(normal / count) * (_NOISE / 10.0) ** 2
+    covariance = np.linalg.inv(normal / count) * _ERROR**2
     return scales.astype(np.float64), covariance.astype(np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,9 @@ def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
         if hues:
             metrics["rgb.hue_deg"] = float(np.median(hues))
     if aligned:
-        findings.extend(diagnose_picture(pair, looks))
-        findings.extend(diagnose_textures(pair, looks))
+        textures = diagnose_textures(pair, looks)
+        findings.extend(diagnose_picture(pair, _without(pair, looks, textures)))
+        findings.extend(textures)
     else:
         notes.append(
             "The two sides show different parts on most pixels, so colours, textures and lights "
@@ -97,6 +99,14 @@ def _looks(pair: ViewPair, fine: Buffers | None) -> Looks:
     if first.albedo is not None and shown is not None:
         albedo = (display_albedo(first.albedo), shown)
     return Looks(same, inside, rgb, albedo)
+
+
+def _without(pair: ViewPair, looks: Looks, findings: list[Finding]) -> Looks:
+    """Leave out objects whose texture is wrong: they say nothing about all colours."""
+    subjects = {finding.subject for finding in findings}
+    wrong = [each.instance for each in pair.scene.info.objects if f"object {each.name}" in subjects]
+    right = ~np.isin(pair.reference.labels.instance, wrong)
+    return replace(looks, same=looks.same & right, inside=looks.inside & right)
 
 
 def _seen(pair: ViewPair) -> NDArray[np.bool_]:

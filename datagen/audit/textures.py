@@ -7,6 +7,7 @@ turned; the version that fits a side's albedo best is how this side shows it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +17,16 @@ from pxr import UsdShade
 from scipy.ndimage import map_coordinates
 from scipy.spatial import KDTree
 
-from scenes import Scene, Triangles
-from scenes.colors import srgb_decode, srgb_encode
+from scenes import Scene, Triangles, srgb_encode
 
 Floats = NDArray[np.float64]
 TURNS = ("as it is", "upside down", "left to right", "turned by 180 degrees", "transposed")
 """How a texture can lie on a surface, the stage's way first."""
-_SIDES = (256, 64)
+_SIDES = (2048, 256, 128, 64, 32)
+"""Widths [texel] to which textures are reduced: a renderer's filter blurs small pictures."""
 _NEIGHBOURS = 24
-_EVERY_FACE = 4000
+_EVERY_FACE = 100
+"""Faces up to which every one is tried, however far its centre is."""
 _SLACK = 1e-3
 
 
@@ -64,7 +66,7 @@ def texture_coordinates(mesh: Triangles, points: Floats) -> tuple[Floats, NDArra
     if mesh.st is None:
         return np.zeros((len(points), 2)), np.zeros(len(points), dtype=np.bool_)
     corners = mesh.points.astype(np.float64)[mesh.faces]
-    if len(corners) <= _EVERY_FACE // 40:
+    if len(corners) <= _EVERY_FACE:
         near = np.tile(np.arange(len(corners)), (len(points), 1))
     else:
         count = min(_NEIGHBOURS, len(corners))
@@ -89,12 +91,7 @@ def texture_coordinates(mesh: Triangles, points: Floats) -> tuple[Floats, NDArra
 
 def turned_colors(file: Path, st: Floats) -> Floats:
     """Display colours of a texture at coordinates, in every turn and sharpness, [t, s, n, 3]."""
-    with Image.open(file) as opened:
-        picture = opened.convert("RGB")
-    pictures = [
-        np.asarray(picture.reduce(max(1, max(picture.size) // side)), dtype=np.float64) / 255.0
-        for side in _SIDES
-    ]
+    pictures = _texels(file, file.stat().st_mtime_ns)
     s, t = st[:, 0], st[:, 1]
     turns = ((s, t), (s, 1 - t), (1 - s, t), (1 - s, 1 - t), (t, s))
     return np.array([[_sample(texels, *turn) for texels in pictures] for turn in turns])
@@ -106,16 +103,25 @@ def fit_turn(colors: Floats, albedo: NDArray[np.float32]) -> TextureFit:
     return TextureFit(tuple(max(_correlation(c, shown) for c in turn) for turn in colors))
 
 
-def _sample(texels: Floats, s: Floats, t: Floats) -> Floats:
+@lru_cache(maxsize=16)
+def _texels(file: Path, changed: int) -> tuple[NDArray[np.uint8], ...]:
+    """Display picture of a texture at every sharpness; `changed` tells versions of a file apart."""
+    with Image.open(file) as opened:
+        picture = opened.convert("RGB")
+    return tuple(np.asarray(picture.reduce(max(1, max(picture.size) // side))) for side in _SIDES)
+
+
+def _sample(texels: NDArray[np.uint8], s: Floats, t: Floats) -> Floats:
     height, width = texels.shape[:2]
     rows = (1.0 - t) % 1.0 * height - 0.5
     columns = s % 1.0 * width - 0.5
-    linear = srgb_decode(texels)
     channels = [
-        map_coordinates(linear[..., k], (rows, columns), order=1, mode="grid-wrap")
+        map_coordinates(
+            texels[..., k], (rows, columns), output=np.float64, order=1, mode="grid-wrap"
+        )
         for k in range(3)
     ]
-    return srgb_encode(np.stack(channels, axis=1))
+    return np.stack(channels, axis=1) / 255.0
 
 
 def _correlation(first: Floats, second: Floats) -> float:
