@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +15,14 @@ from typer.testing import CliRunner
 
 from datagen import pipeline
 from datagen.audit.caveats import sort_caveats
+from datagen.audit.findings import Comparison
 from datagen.audit.results import write_results
 from datagen.audit.run import audit, audit_run
 from datagen.audit.stored import StoredRun
+from datagen.audit.view import ViewPair
 from datagen.cli import app
 from datagen.errors import ConfigError
+from datagen.exposure import EXPOSURE
 from datagen.progress import SilentProgress
 
 gl = pytest.mark.gl
@@ -97,6 +101,29 @@ def test_the_path_tracer_sees_what_mujoco_sees(tmp_path: Path) -> None:
         geometry = ("ids", "depth", "camera", "labels", "instance", "iou", "box")
         assert not [v for v in view.failures if v.metric.startswith(geometry)]
     assert results.backends["mujoco"]["colorspace"] == "display"
+
+
+@gl
+def test_the_exposure_is_the_run_s_not_that_of_the_backend_set_for_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracers: list[Any] = []
+
+    def found(scene: Any, tracer: Any, state: str) -> float:
+        tracers.append(tracer._backend)
+        return 0.25
+
+    shown: list[float] = []
+
+    def compared(pair: ViewPair, fine: Any) -> tuple[Comparison, ...]:
+        shown.append(pair.scene.value(EXPOSURE))
+        return ()
+
+    monkeypatch.setattr("datagen.audit.session.scene_exposure", found)
+    config = settings(tmp_path, limit=1, audit={"backends": ["mujoco", "mitsuba"], "fine": 1})
+    audit(config, SilentProgress(), compare=compared)
+    assert shown == [0.25, 0.25]
+    assert [tracer._cull for tracer in tracers] == [False]
 
 
 @pytest.fixture(scope="module")
