@@ -36,12 +36,11 @@ class Denoiser:
         """Denoise scene-linear radiance, [h, w, 3], with its guides, [h, w, 3] each."""
         reflectance = albedo + np.float32(_ALBEDO_FLOOR)
         light = (radiance / reflectance).astype(np.float32)
-        return (self._filter(light, albedo, normal) * reflectance).astype(np.float32)
+        return (self._filter(light, normal) * reflectance).astype(np.float32)
 
     def _filter(
         self,
         light: NDArray[np.float32],
-        albedo: NDArray[np.float32],
         normal: NDArray[np.float32],
     ) -> NDArray[np.float32]:
         height, width = light.shape[:2]
@@ -49,7 +48,6 @@ class Denoiser:
             self._prepared[height, width] = _Prepared(self._device, height, width)
         prepared = self._prepared[height, width]
         prepared.images["color"][:] = light
-        prepared.images["albedo"][:] = albedo
         prepared.images["normal"][:] = normal
         prepared.filter.execute()
         if error := self._device.get_error():
@@ -63,6 +61,8 @@ class _Prepared:
     def __init__(self, device: pyoidn.Device, height: int, width: int) -> None:
         names = ("color", "albedo", "normal", "output")
         self.images = {name: np.zeros((height, width, 3), dtype=np.float32) for name in names}
+        # Light has no albedo left; a textured guide would bring the texture back into it.
+        self.images["albedo"][:] = 1.0
         self.filter = pyoidn.Filter(device, pyoidn.OIDN_FILTER_TYPE_RT)
         for name, image in self.images.items():
             self.filter.set_image(name, image, pyoidn.OIDN_FORMAT_FLOAT3, width, height)
