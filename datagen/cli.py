@@ -160,14 +160,25 @@ def convert(
     context: typer.Context,
     scene: Annotated[Path, typer.Argument(metavar="SCENE.xml", help="MuJoCo model.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the USD stage.")],
+    roots: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--root",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="Folder that the model may read from beside its own; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Convert any MJCF file to a USD stage with a report of what became of each element."""
     if out.exists():
         raise ConfigError(f"{out}: already exists; name a folder that does not.")
 
     from scenes import convert_mjcf
+    from scenes.config import MjcfSource
 
-    convert_mjcf(scene, out)
+    convert_mjcf(scene, out, source=MjcfSource(path=scene, roots=tuple(roots or ())))
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     counts = ", ".join(f"{count} {kind}" for kind, count in report["counts_out"].items())
     typer.echo(f"{out / 'scene.usda'}: {counts}")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
 
+from scenes.containment import Roots, refuse_unsafe_files
 from scenes.errors import AssetError
 from scenes.finite import refuse_non_finite_mesh, refuse_non_finite_model
 from scenes.model_files import model_files
 from scenes.mujoco_warnings import mujoco_warnings
 from scenes.obj_objects import merged_objects
+from scenes.picture_sizes import refuse_large_builtins, refuse_large_picture
 
 
 @dataclass(frozen=True)
@@ -25,21 +28,29 @@ class CompiledModel:
     """What differs from the model that MuJoCo alone would compile."""
 
 
-def compile_mjcf(path: Path) -> CompiledModel:
+def compile_mjcf(path: Path, roots: Iterable[Path] = ()) -> CompiledModel:
     """Compile a MuJoCo XML file.
 
+    Args:
+        path: The file.
+        roots: Folders that it may read from beside its own.
+
     Raises:
-        AssetError: The file or one it names is missing, MuJoCo refuses it (with its reason), or a
-            mesh holds a vertex that is not finite.
+        AssetError: The file or one it names is missing or lies outside the folders, MuJoCo
+            refuses it (with its reason), a mesh holds a vertex that is not finite, or a picture
+            is too large.
     """
     if not path.is_file():
         raise AssetError(f"{path}: no such file.")
+    allowed = Roots.of(path, roots)
+    refuse_unsafe_files(path, allowed)
     # MuJoCo takes a file for unchanged whose time stamp is, to the second.
     mujoco.mj_clearCache(mujoco.mj_getCache())
     try:
         with mujoco_warnings() as warnings:
             spec = mujoco.MjSpec.from_file(str(path))
-            changes = _check_meshes(spec, path)
+            refuse_large_builtins(spec, path)
+            changes = _check_files(spec, path, allowed)
             model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split()).removeprefix("Error: ").rstrip(".")
@@ -48,12 +59,14 @@ def compile_mjcf(path: Path) -> CompiledModel:
     return CompiledModel(model, tuple(warnings), tuple(changes))
 
 
-def _check_meshes(spec: mujoco.MjSpec, source: Path) -> list[str]:
-    """Refuse meshes that are not finite; make those of several objects whole."""
+def _check_files(spec: mujoco.MjSpec, source: Path, roots: Roots) -> list[str]:
+    """Refuse meshes that are not finite and huge pictures; make meshes of several objects whole."""
     changes: list[str] = []
     checked: set[Path] = set()
     for number, file in enumerate(model_files(spec, source)):
+        roots.refuse_outside(source, f"{file.kind} {file.name!r}", file.path)
         if file.kind != "mesh":
+            refuse_large_picture(file.path, file.name)
             continue
         if file.path not in checked:
             refuse_non_finite_mesh(file.path, file.name)

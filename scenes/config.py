@@ -90,6 +90,9 @@ class MjcfSource(_Settings):
     path: Path
     """XML file, from the current folder."""
 
+    roots: tuple[Path, ...] = ()
+    """Folders that its meshes, textures and included files may lie in, beside its own folder."""
+
     keyframe: str | None = Field(default=None, pattern=r"^[\w.@+ -]+$")
     """Keyframe that says where everything stands; none: the model's initial position."""
 

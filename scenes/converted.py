@@ -39,7 +39,8 @@ def convert_mjcf(path: Path, out: Path, *, source: MjcfSource | None = None) -> 
     Args:
         path: The model.
         out: Folder to make.
-        source: Grouping, drawn groups and keyframe; None takes the defaults.
+        source: Grouping, drawn groups, keyframe and further folders to read from; None takes
+            the defaults.
 
     Raises:
         SceneError: `out` exists, or something cannot be converted; nothing is left behind.
@@ -47,7 +48,8 @@ def convert_mjcf(path: Path, out: Path, *, source: MjcfSource | None = None) -> 
     """
     if out.exists():
         raise SceneError(f"{out}: already exists; name a folder that does not.")
-    return _convert_compiled(compile_mjcf(path), out, source or MjcfSource(path=path))
+    source = source or MjcfSource(path=path)
+    return _convert_compiled(compile_mjcf(path, source.roots), out, source)
 
 
 def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
@@ -58,8 +60,8 @@ def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
     Raises:
         SceneError: The source is refused.
     """
-    compiled = compile_mjcf(source.path)
-    settings = source.model_dump_json(exclude={"path"})
+    compiled = compile_mjcf(source.path, source.roots)
+    settings = source.model_dump_json(exclude={"path", "roots"})
     folder = _cache_folder(cache, source.path.stem, model_digest(compiled.model), settings)
     with FileLock(f"{folder}.lock"):
         if not folder.exists():

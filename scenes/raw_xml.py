@@ -1,0 +1,58 @@
+"""MuJoCo XML as text: its tags and attributes, read as leniently as MuJoCo's own parser does.
+
+A strict parser refuses files that MuJoCo takes, and what it does not see, it cannot refuse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_TAG = re.compile(rb"<\s*([A-Za-z_][\w.:-]*)((?:[^\"'<>]|\"[^\"]*\"|'[^']*')*+)>")
+_ATTRIBUTE = re.compile(rb"([A-Za-z_][\w.:-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_DECLARATION = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+_NUL = re.compile(rb"\0|&#(?:0+|[xX]0+);")
+_REFERENCE = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(lt|gt|amp|quot|apos));")
+_ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+
+
+@dataclass(frozen=True)
+class Tag:
+    """An opening tag."""
+
+    name: str
+    attributes: Mapping[str, str]
+
+
+def tags(data: bytes) -> Iterator[Tag]:
+    """List the opening tags of an XML file in order."""
+    for match in _TAG.finditer(_COMMENT.sub(b"", data)):
+        pairs = (
+            (found[1].decode(), _decoded(found[2] if found[2] is not None else found[3]))
+            for found in _ATTRIBUTE.finditer(match[2])
+        )
+        yield Tag(match[1].decode(), dict(pairs))
+
+
+def declaration(data: bytes) -> str | None:
+    """Name the first document type or entity declaration of an XML file, if it has one."""
+    found = _DECLARATION.search(_COMMENT.sub(b"", data))
+    return f"<!{found[1].decode().upper()}" if found else None
+
+
+def nul_line(data: bytes) -> int | None:
+    """Line, from 1, of the first NUL character, also of one written as a reference."""
+    found = _NUL.search(data)
+    return data.count(b"\n", 0, found.start()) + 1 if found else None
+
+
+def _decoded(value: bytes) -> str:
+    def character(match: re.Match[str]) -> str:
+        if match[3]:
+            return _ENTITIES[match[3]]
+        code = int(match[1]) if match[1] else int(match[2], 16)
+        return chr(code) if code <= 0x10FFFF else match[0]
+
+    return _REFERENCE.sub(character, value.decode("utf-8", errors="surrogateescape"))
