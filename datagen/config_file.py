@@ -11,6 +11,9 @@ import yaml
 
 from datagen.errors import ConfigError
 
+_MAX_BYTES = 8 * 2**20
+_MAX_VALUES = 1_000_000
+
 
 class _StrictLoader(yaml.SafeLoader):
     """Safe YAML without its traps: values as in JSON, and no key twice.
@@ -59,35 +62,62 @@ for _tag, _pattern, _first in (
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Parse one YAML document into plain data.
+    """Parse one YAML document into plain data; what an alias stands for is a copy of its own.
 
     Args:
         text: The document.
         where: What to call it in an error.
 
     Raises:
-        ConfigError: It is not YAML, holds a key twice, or an unsafe tag.
+        ConfigError: It is not YAML, holds a key twice, an unsafe tag, or aliases without end.
     """
     try:
-        return yaml.load(text, Loader=_StrictLoader)
+        return _unshared(yaml.load(text, Loader=_StrictLoader), where)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
         problem = ", ".join(filter(None, (error.context, error.problem))) or "not YAML"
         raise ConfigError(f"{where}:{line} {problem}.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        first = str(error).splitlines()[0] if str(error) else "nested too deep"
+        first = "nested too deep" if isinstance(error, RecursionError) else _first_line(error)
         raise ConfigError(f"{where}: not YAML: {first}.") from error
+
+
+def _unshared(data: Any, where: str) -> Any:
+    """Copy data so that no part of it stands in two places: an override must reach one place."""
+    count = 0
+
+    def copied(value: Any, parents: tuple[int, ...]) -> Any:
+        nonlocal count
+        count += 1
+        if id(value) in parents:
+            raise ConfigError(f"{where}: a part of it contains itself.")
+        if count > _MAX_VALUES:
+            raise ConfigError(
+                f"{where}: holds more than {_MAX_VALUES} values once its aliases are followed."
+            )
+        if isinstance(value, dict):
+            mapping = cast(dict[str, Any], value)
+            return {key: copied(item, (*parents, id(value))) for key, item in mapping.items()}
+        if isinstance(value, list):
+            return [copied(item, (*parents, id(value))) for item in cast(list[Any], value)]
+        return value
+
+    return copied(data, ())
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file that holds one mapping.
 
     Raises:
-        ConfigError: The file is missing, unreadable, not UTF-8, or holds no mapping.
+        ConfigError: The file is missing, unreadable, too large, not UTF-8, or holds no mapping.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            raise ConfigError(f"{path}: holds more than {_MAX_BYTES >> 20} MiB; not a config.")
+        text = content.decode("utf-8-sig")
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: there is no such file.") from error
     except UnicodeDecodeError as error:
@@ -151,6 +181,10 @@ def _index(key: str, items: list[Any], dotted: str, override: str) -> int:
             f"{key!r} is not an index from 0 to {len(items)}."
         )
     return int(key)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _kind(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datagen.backends.mitsuba import MitsubaBackend
@@ -248,8 +248,21 @@ def test_yaml_that_is_unsafe_or_ambiguous_is_refused(text: str, expected: str) -
 
 
 def test_config_that_contains_itself_is_refused() -> None:
-    data = parse_yaml("a: &a [*a]", "x.yaml")
-    assert problem(data) == "x.yaml: a part of it contains itself."
+    with pytest.raises(ConfigError) as caught:
+        parse_yaml("a: &a [*a]", "x.yaml")
+    assert str(caught.value) == "x.yaml: a part of it contains itself."
+
+
+def test_aliases_that_multiply_without_end_are_refused() -> None:
+    lines = ["a0: &a0 [1, 2]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))]
+    with pytest.raises(ConfigError, match=r"^x\.yaml: holds more than 1000000 values once"):
+        parse_yaml("\n".join(lines), "x.yaml")
+
+
+def test_override_of_an_alias_leaves_what_it_was_taken_from() -> None:
+    data = parse_yaml("a: &a {k: 1}\nb: *a\nc: [*a]", "x.yaml")
+    apply_overrides(data, ["b.k=2"])
+    assert data == {"a": {"k": 1}, "b": {"k": 2}, "c": [{"k": 1}]}
 
 
 @pytest.mark.parametrize(
@@ -259,6 +272,8 @@ def test_config_that_contains_itself_is_refused() -> None:
         (b"\xff\xfe\x00", "not a text file in UTF-8"),
         (b"- 1", "holds a list where settings"),
         (b"7", "holds 7 where settings"),
+        (b"#" * (2**23 + 1), "holds more than 8 MiB; not a config"),
+        (b"a: " + b"[" * 10000, "not YAML: nested too deep"),
     ],
 )
 def test_file_that_is_no_config_is_refused(
@@ -309,6 +324,7 @@ def test_override_that_leads_nowhere_is_refused(override: str, expected: str) ->
     assert expected in str(caught.value)
 
 
+@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
