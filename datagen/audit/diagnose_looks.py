@@ -151,9 +151,12 @@ def diagnose_textures(pair: ViewPair, looks: Looks) -> list[Finding]:
         if np.count_nonzero(mine) < _OBJECT_PIXELS_MIN or name in found:
             continue
         first, second = reference[mine], candidate[mine]
-        finding = _missing(pair, name, first, second)
-        if finding is None and _correlated(first, second) < _ALIKE:
+        finding = None
+        # A texture that lies wrong may show a plain corner of it, so this is asked first.
+        if _correlated(first, second) < _ALIKE:
             finding = _turned(pair, part.path, name, mine)
+        if finding is None:
+            finding = _missing(pair, name, first, second)
         if finding is not None:
             found[name] = finding
     return list(found.values())
