@@ -180,12 +180,12 @@ def test_pass_that_no_chosen_backend_gives_is_refused(name: str) -> None:
 
 def test_backend_settings_are_the_options_of_the_backends() -> None:
     config = RunConfig.from_data(SMALL)
-    for backend, settings in (
+    for backend, section in (
         (MitsubaBackend, config.mitsuba),
         (MujocoBackend, config.mujoco),
     ):
         options = inspect.signature(backend).parameters
-        for name, value in settings.model_dump().items():
+        for name, value in section.model_dump().items():
             assert options[name].default == value
 
 
