@@ -26,7 +26,7 @@ from scenes.scene import Scene
 from scenes.settle import settle
 from scenes.states import Placement, write_state
 
-CONVERTER = 4
+CONVERTER = 6
 """Raised whenever the same source would give another stage; part of the cache key."""
 
 VISUAL_GROUP = 1
@@ -126,6 +126,7 @@ def _convert_compiled(compiled: CompiledModel, out: Path, source: MjcfSource) ->
         versions=_versions(),
         main_camera=_first_camera(model),
         grouping=_mjcf_grouping(source),
+        collision=source.collision,
     )
     state = source.keyframe or "rest"
     return convert_model(compiled, out, description, {state: _placement(model, source)})

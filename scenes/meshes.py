@@ -11,7 +11,7 @@ from scenes.errors import SceneError
 from scenes.hfields import height_field
 from scenes.primitives import Surface
 from scenes.scene import Triangles
-from scenes.texture_coordinates import Projection, cube_mapped, planar_st
+from scenes.texture_coordinates import Projection, cube_mapped, flat_st
 
 # Below this cosine MuJoCo shades a mesh without texture coordinates flat.
 _SMOOTH_COSINE = 0.8
@@ -43,11 +43,11 @@ def geom_triangles(model: mujoco.MjModel, geom: int, texture: int) -> Triangles:
     projection = Projection(
         repeat=model.mat_texrepeat[material].astype(np.float64),
         uniform=bool(model.mat_texuniform[material]),
-        size=model.geom_size[geom].astype(np.float64),
+        size=_extent(model, geom),
         metric=kind in _METRIC,
     )
     if model.tex_type[texture] == mujoco.mjtTexture.mjTEXTURE_2D:
-        return _triangles(surface, planar_st(surface, projection))
+        return _triangles(surface, flat_st(surface, projection))
     stacked = model.tex_height[texture] == 6 * model.tex_width[texture]
     return cube_mapped(surface, projection, stacked=bool(stacked))
 
@@ -146,7 +146,9 @@ def _primitive(model: mujoco.MjModel, geom: int) -> Surface:
     size = model.geom_size[geom].astype(np.float64)
     match int(model.geom_type[geom]):
         case _GEOM.mjGEOM_PLANE:
-            return primitives.plane(*plane_half_extents(model, geom))
+            return primitives.plane(
+                *plane_half_extents(model, geom), infinite=(size[0] <= 0, size[1] <= 0)
+            )
         case _GEOM.mjGEOM_SPHERE:
             return primitives.ellipsoid(np.full(3, size[0]))
         case _GEOM.mjGEOM_ELLIPSOID:
@@ -163,6 +165,18 @@ def _primitive(model: mujoco.MjModel, geom: int) -> Surface:
             name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, geom) or f"#{geom}"
             shape = _GEOM(kind).name.removeprefix("mjGEOM_").lower()
             raise SceneError(f"geom {name}: shape {shape!r} cannot be converted yet.")
+
+
+def _extent(model: mujoco.MjModel, geom: int) -> NDArray[np.float64]:
+    """Half extents by which MuJoCo scales the unit shape it draws [m]."""
+    size = model.geom_size[geom].astype(np.float64)
+    match int(model.geom_type[geom]):
+        case _GEOM.mjGEOM_SPHERE:
+            return np.full(3, size[0])
+        case _GEOM.mjGEOM_CAPSULE | _GEOM.mjGEOM_CYLINDER:
+            return np.array([size[0], size[0], size[1]])
+        case _:
+            return size
 
 
 def _triangles(surface: Surface, st: NDArray[np.float32] | None) -> Triangles:

@@ -34,21 +34,28 @@ class Projection:
     uniform: bool
     """MuJoCo's texuniform: repeat per metre instead of per object."""
     size: NDArray[np.float64]
-    """Size of the geom [m], [3]."""
+    """Extent of the geom along its axes, as MuJoCo scales it [m], [3]."""
     metric: bool
     """True for planes and meshes, whose coordinates are metres."""
 
 
-def planar_st(surface: Surface, projection: Projection) -> NDArray[np.float32]:
-    """Coordinates of a 2D texture, projected along local z, [n, 2], v up."""
-    scale = projection.repeat.copy()
+def flat_st(surface: Surface, projection: Projection) -> NDArray[np.float32]:
+    """Coordinates of a 2D texture, [n, 2], v up.
+
+    A primitive has coordinates of its own, which the material repeats; on anything else the
+    texture is projected along local z.
+    """
     size = projection.size[:2]
-    if projection.metric:
-        scale = np.where(size > 0, scale / np.where(size > 0, size, 1.0), scale)
-    if projection.uniform:
-        scale = np.where(size > 0, scale * size, scale)
-    u = 0.5 * scale[0] * surface.coordinates[:, 0] - 0.5
-    v_down = -0.5 * scale[1] * surface.coordinates[:, 1] - 0.5
+    finite = size > 0
+    scale = np.where(finite & projection.uniform, projection.repeat * size, projection.repeat)
+    if surface.uv is not None:
+        # A plane's infinite side is laid out from its middle.
+        shift = np.where(finite | (not projection.metric), 0.0, -0.5)
+        u, v_down = (surface.uv * scale + shift).T
+    else:
+        scale = np.where(finite, scale / np.where(finite, size, 1.0), scale)
+        u = 0.5 * scale[0] * surface.coordinates[:, 0] - 0.5
+        v_down = -0.5 * scale[1] * surface.coordinates[:, 1] - 0.5
     return np.stack([u, 1.0 - v_down], axis=1).astype(np.float32)
 
 

@@ -6,7 +6,7 @@ import pytest
 from scenes import primitives
 from scenes.primitives import Surface
 from scenes.scene import Triangles
-from scenes.texture_coordinates import Projection, cube_mapped, planar_st
+from scenes.texture_coordinates import Projection, cube_mapped, flat_st
 
 SIZE = np.array([0.4, 0.1, 0.3])
 
@@ -20,24 +20,34 @@ def projection(repeat=(1.0, 1.0), *, uniform=False, metric=False, size=SIZE) -> 
     [
         (primitives.box(SIZE), projection((2.0, 3.0)), (2.0, 3.0)),
         (primitives.box(SIZE), projection((2.0, 3.0), uniform=True), (0.8, 0.3)),
-        (primitives.plane(0.4, 0.1), projection((2.0, 3.0), metric=True), (2.0, 3.0)),
+        (
+            primitives.plane(0.4, 0.1, (False, False)),
+            projection((2.0, 3.0), metric=True),
+            (2.0, 3.0),
+        ),
         # 0.5 x repeat tiles per metre, over 0.8 and 0.2 metres.
-        (primitives.plane(0.4, 0.1), projection((2.0, 3.0), metric=True, uniform=True), (0.8, 0.3)),
-        (primitives.plane(9.0, 9.0), projection((2.0, 3.0), metric=True, size=(0, 0, 1)), (18, 27)),
+        (
+            primitives.plane(0.4, 0.1, (False, False)),
+            projection((2.0, 3.0), metric=True, uniform=True),
+            (0.8, 0.3),
+        ),
+        (
+            primitives.plane(9.0, 9.0, (True, True)),
+            projection((2.0, 3.0), metric=True, size=(0, 0, 1)),
+            (18, 27),
+        ),
     ],
 )
 def test_texture_repeats_so_often_across_the_geom(
     surface: Surface, layout: Projection, tiles: tuple[float, float]
 ) -> None:
-    assert np.allclose(np.ptp(planar_st(surface, layout), axis=0), tiles, atol=1e-5)
+    assert np.allclose(np.ptp(flat_st(surface, layout), axis=0), tiles, atol=1e-5)
 
 
-def test_planar_st_runs_right_and_up() -> None:
-    surface = primitives.plane(1.0, 1.0)
-    st = planar_st(surface, projection(metric=True, size=(1, 1, 1)))
-    # u = 0.5 x - 0.5, and v counts from the top row: v = -0.5 y - 0.5, st = 1 - v.
-    assert np.allclose(st[:, 0], 0.5 * surface.points[:, 0] - 0.5)
-    assert np.allclose(st[:, 1], 1.5 + 0.5 * surface.points[:, 1])
+def test_flat_st_runs_right_and_up() -> None:
+    surface = primitives.plane(1.0, 1.0, (False, False))
+    st = flat_st(surface, projection(metric=True, size=(1, 1, 1)))
+    assert np.allclose(st, 0.5 + 0.5 * surface.points[:, :2])
 
 
 def opengl_lookup(direction: np.ndarray) -> tuple[int, float, float]:
