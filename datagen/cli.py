@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -170,6 +170,10 @@ def convert(
             help="Folder that the model may read from beside its own; may be repeated.",
         ),
     ] = None,
+    collision: Annotated[
+        Literal["boxes", "body_box", "object_box", "hull"],
+        typer.Option(help="What stands for the geoms that collide."),
+    ] = "boxes",
 ) -> None:
     """Convert any MJCF file to a USD stage with a report of what became of each element."""
     if out.exists():
@@ -178,7 +182,8 @@ def convert(
     from scenes import convert_mjcf
     from scenes.config import MjcfSource
 
-    convert_mjcf(scene, out, source=MjcfSource(path=scene, roots=tuple(roots or ())))
+    source = MjcfSource(path=scene, roots=tuple(roots or ()), collision=collision)
+    convert_mjcf(scene, out, source=source)
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     counts = ", ".join(f"{count} {kind}" for kind, count in report["counts_out"].items())
     typer.echo(f"{out / 'scene.usda'}: {counts}")

@@ -84,6 +84,9 @@ class ObjectGroup(_Settings):
     """Geoms of the world body, by name or as `#<id>`."""
 
 
+Collision = Literal["boxes", "body_box", "object_box", "hull"]
+
+
 class MjcfSource(_Settings):
     """A MuJoCo model."""
 
@@ -101,6 +104,10 @@ class MjcfSource(_Settings):
 
     drawn_groups: tuple[Annotated[int, Field(ge=0, le=5)], ...] | None = None
     """Geom groups that are drawn; none: found from the model."""
+
+    collision: Collision = "boxes"
+    """What stands for colliding geoms: a box for each (`boxes`), for each body (`body_box`) or
+    for each object (`object_box`), or a convex hull for each (`hull`)."""
 
 
 class SourceConfig(_Settings):

@@ -9,6 +9,7 @@ from pathlib import Path
 import mujoco
 from pxr import Sdf, Usd
 
+from scenes.config import Collision
 from scenes.errors import SceneError
 from scenes.grouping import Grouping
 from scenes.info import BodyInfo, CameraInfo, LightInfo, ObjectInfo, PartInfo
@@ -39,6 +40,18 @@ class Description:
     """Site whose position is the end effector's."""
     ee_body: str | None = None
     """Body whose orientation is the end effector's."""
+    collision: Collision = "boxes"
+    """What stands for colliding geoms."""
+
+
+@dataclass(frozen=True)
+class Collider:
+    """A colliding geom and the body prim that carries it."""
+
+    body: BodyInfo
+    geom: int
+    T_body_geom: Matrix
+    """Pose in the body [m], [4, 4]."""
 
 
 @dataclass
@@ -55,6 +68,8 @@ class Conversion:
     """Every pose in the default state."""
     drawn: frozenset[int]
     """Geoms that are drawn."""
+    stand_ins: frozenset[int]
+    """Geoms shown as boxes, since nothing of their object is drawn."""
     materials: Materials
     report: SceneReport
     objects: list[ObjectInfo] = field(default_factory=list)
@@ -62,8 +77,9 @@ class Conversion:
     parts: list[PartInfo] = field(default_factory=list)
     cameras: list[CameraInfo] = field(default_factory=list)
     lights: list[LightInfo] = field(default_factory=list)
+    colliders: list[Collider] = field(default_factory=list)
     proxies: int = 0
-    """Collision boxes written."""
+    """Collision proxies and planes written."""
     _names: dict[str, UniqueNames] = field(default_factory=dict)
 
     def child_path(self, parent: str, name: str | None, kind: str, number: int) -> str:

@@ -33,28 +33,38 @@ def count_elements(conversion: Conversion) -> None:
     """Fill the report: elements in and out, what was left out and what differs."""
     model, report = conversion.model, conversion.report
     colliding = [geom for geom in range(model.ngeom) if collides(model, geom)]
-    report.counts_in |= {
+    report.counts_in = {
         "bodies": model.nbody - 1,
         "drawn geoms": len(conversion.drawn),
         "collision geoms": len(colliding),
         "cameras": model.ncam,
         "lights": model.nlight,
-    }
-    report.counts_out |= {
+    } | report.counts_in
+    shown = [part for part in conversion.parts if part.geom_id in conversion.drawn]
+    # What other steps have counted comes after.
+    report.counts_out = {
         "bodies": sum(body.body_id != WORLD for body in conversion.bodies),
-        "drawn geoms": len(conversion.parts),
-        "collision geoms": conversion.proxies,
+        "drawn geoms": len(shown),
+        "collision geoms": len(conversion.colliders),
+        "collision proxies": conversion.proxies,
         "cameras": len(conversion.cameras),
         "lights": len(conversion.lights),
         "objects": len(conversion.objects),
         "materials": conversion.materials.count,
         "textures": conversion.materials.texture_count,
-    }
+    } | report.counts_out
     for geom in sorted(set(range(model.ngeom)) - conversion.drawn - set(colliding)):
         report.left_out.append(
             f"geom {conversion.name(_OBJ.mjOBJ_GEOM, geom) or geom}: not drawn (group "
             f"{int(model.geom_group[geom])} or wholly transparent) and without collision"
         )
+    boxed = {part.instance for part in conversion.parts if part.geom_id in conversion.stand_ins}
+    report.caveats += [
+        f"object {info.name} shows a box proxy, for no geom of it is drawn: pictures are not "
+        "comparable across backends"
+        for info in conversion.objects
+        if info.instance in boxed
+    ]
     seen = {part.instance for part in conversion.parts}
     for unseen in (info for info in conversion.objects if info.instance not in seen):
         report.caveats.append(f"object {unseen.name}: no geom of it is drawn; no picture shows it")

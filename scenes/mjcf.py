@@ -20,10 +20,12 @@ from scenes.inventory import count_elements, refuse_inexpressible
 from scenes.layers import SCOPES, new_base, write_stack
 from scenes.lights import convert_lights, convert_surroundings
 from scenes.materials import Materials
+from scenes.proxies import convert_proxies
 from scenes.report import SceneReport
 from scenes.robot import robot_info
 from scenes.scene import Scene
 from scenes.skybox import convert_skybox
+from scenes.stand_ins import stand_in_geoms
 from scenes.states import Placement, posed, write_state
 from scenes.textures import TextureFiles
 
@@ -80,6 +82,7 @@ def _start(
     texture_store: Path | None,
 ) -> Conversion:
     model = compiled.model
+    drawn = drawn_geoms(model, description.grouping.drawn_groups)
     stage = new_base(folder / "base.usdc", description.source)
     conversion = Conversion(
         model=model,
@@ -88,7 +91,8 @@ def _start(
         description=description,
         rest=posed(model, Placement(model.qpos0)),
         shown=posed(model, next(iter(states.values()))),
-        drawn=drawn_geoms(model, description.grouping.drawn_groups),
+        drawn=drawn,
+        stand_ins=stand_in_geoms(model, drawn, description.grouping),
         materials=Materials(
             stage, model, TextureFiles(folder / _TEXTURES, texture_store), _TEXTURES
         ),
@@ -108,6 +112,7 @@ def _convert(conversion: Conversion) -> None:
     convert_skybox(conversion)
     objects = convert_bodies(conversion)
     convert_geoms(conversion, objects)
+    convert_proxies(conversion)
     convert_cameras(conversion)
     convert_lights(conversion)
     count_elements(conversion)

@@ -1,37 +1,57 @@
-"""Geoms as prims: drawn ones as meshes, colliding ones as boxes."""
+"""Geoms as prims: drawn ones as meshes; colliding ones are noted."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 from pxr import Gf, Sdf, UsdGeom, UsdShade, Vt
 
-from scenes.conversion import Conversion
+from scenes.conversion import Collider, Conversion
 from scenes.info import BodyInfo, PartInfo
-from scenes.materials import geom_look
+from scenes.materials import Look, geom_look
 from scenes.meshes import geom_triangles
 from scenes.names import provenance
-from scenes.proxies import collides, convert_proxy
+from scenes.primitives import box
+from scenes.proxies import FLAT, THICKENED, collides
 from scenes.scene import Matrix, Triangles, matrix_value
 from scenes.transforms import rigid, rotation_from_quaternion
 
 
 def convert_geom(conversion: Conversion, body: BodyInfo, geom: int) -> None:
-    """Write a geom under its body, as far as it is drawn and collides."""
+    """Write a geom under its body, as far as it is drawn; note it if it collides."""
     model = conversion.model
     pose = rigid(model.geom_pos[geom], rotation_from_quaternion(model.geom_quat[geom]))
     if geom in conversion.drawn:
-        _convert_part(conversion, body, geom, pose)
+        look = geom_look(model, geom)
+        _convert_part(conversion, body, geom, pose, look, geom_triangles(model, geom, look.texture))
+    elif geom in conversion.stand_ins:
+        look = replace(geom_look(model, geom), texture=-1)
+        _convert_part(conversion, body, geom, pose, look, _box_around(model, geom))
     if collides(model, geom):
-        convert_proxy(conversion, body, geom, pose)
+        conversion.colliders.append(Collider(body, geom, pose))
 
 
-def _convert_part(conversion: Conversion, body: BodyInfo, geom: int, pose: Matrix) -> None:
+def _box_around(model: mujoco.MjModel, geom: int) -> Triangles:
+    center, half = np.split(model.geom_aabb[geom].astype(np.float64), 2)
+    surface = box(np.where(half <= FLAT, THICKENED, half))
+    points = (surface.points + center).astype(np.float32)
+    return Triangles(points, surface.faces, surface.normals.astype(np.float32), None)
+
+
+def _convert_part(
+    conversion: Conversion,
+    body: BodyInfo,
+    geom: int,
+    pose: Matrix,
+    look: Look,
+    triangles: Triangles,
+) -> None:
     model = conversion.model
     name = conversion.name(mujoco.mjtObj.mjOBJ_GEOM, geom)
-    look = geom_look(model, geom)
     path = conversion.child_path(body.path, name, "geom", geom)
-    mesh = _write_triangles(conversion, path, geom_triangles(model, geom, look.texture))
+    mesh = _write_triangles(conversion, path, triangles)
     # MuJoCo culls back faces of everything but planes.
     mesh.CreateDoubleSidedAttr(bool(model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE))
     mesh.AddTransformOp().Set(matrix_value(pose))
