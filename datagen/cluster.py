@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from datagen.errors import DatagenError
 from datagen.shard_job import ShardJob, ShardOutcome, make_shard
 
 _TOPIC = "datagen-views"
@@ -33,6 +34,7 @@ def run_jobs(
 
     Raises:
         BackendError: A renderer failed.
+        DatagenError: A worker process died.
         WriteError: A file could not be written.
     """
     workers = min(workers, len(jobs))
@@ -47,7 +49,7 @@ def _run_on_dask(
     jobs: Sequence[ShardJob], workers: int, advance: Callable[[int], None]
 ) -> Iterator[ShardOutcome]:
     import dask
-    from distributed import Client, LocalCluster, as_completed
+    from distributed import Client, KilledWorker, LocalCluster, as_completed
 
     settings = {
         # A shard is made again by the next run, not by guesswork in this one.
@@ -65,17 +67,27 @@ def _run_on_dask(
             host="127.0.0.1",
             dashboard_address=None,  # type: ignore[arg-type]
             memory_limit=None,
-            silence_logs=logging.ERROR,
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster, timeout=60) as client,
     ):
         client.subscribe_topic(_TOPIC, lambda event: advance(event[1]))
-        futures = client.map(_on_worker, jobs, pure=False, retries=0)
+        names = {
+            client.submit(_on_worker, job, pure=False, retries=0): job.shard.name for job in jobs
+        }
         try:
-            for future in as_completed(futures):
-                yield future.result()
+            for future in as_completed(names):
+                try:
+                    outcome = future.result()
+                except KilledWorker as error:
+                    raise DatagenError(
+                        f"{names[future]}: the worker process that was to make this shard was "
+                        "killed, perhaps because memory ran out. Finished shards are kept; give "
+                        "the same command again, with fewer workers if memory is short."
+                    ) from error
+                yield outcome
         finally:
-            client.cancel(futures)
+            client.cancel(list(names))
 
 
 def _on_worker(job: ShardJob) -> ShardOutcome:
