@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from scenes import Pinhole
 
-# Relative step behind a culled face; a spawned ray's usual offset would jump over thin walls.
+# Step behind a culled face, relative to the distance from the camera: a spawned ray's usual offset
+# would jump over thin walls, and a share of the way from face to face would not leave the second
+# of two that coincide.
 _STEP = 3e-7
-_LIMIT = 64
+_LIMIT = 256
 
 
 def first_front_faces(
@@ -34,20 +36,24 @@ def first_front_faces(
 
     origins, directions = _rays(view)
     direction = mitsuba.Vector3f(directions.T)
-    origin = mitsuba.Point3f(origins.T)
+    start = mitsuba.Point3f(origins.T)
     shapes = scene.shapes_dr()
     open_shapes = [
         index for index, shape in enumerate(scene.shapes()) if shape.id() in seen_from_behind
     ]
     active = mitsuba.Bool(True)
     count = len(directions)
+    passed = dr.zeros(mitsuba.Float, count)
     shape = dr.zeros(mitsuba.UInt32, count)
     position = dr.zeros(mitsuba.Point3f, count)
     normal = dr.zeros(mitsuba.Normal3f, count)
     albedo = dr.zeros(mitsuba.Color3f, count)
     for _ in range(_LIMIT):
         hit = scene.ray_intersect(
-            mitsuba.Ray3f(origin, direction), mitsuba.RayFlags.All, True, active
+            mitsuba.Ray3f(start + direction * passed, direction),
+            mitsuba.RayFlags.All,
+            True,
+            active,
         )
         found = active & hit.is_valid()
         front = dr.dot(hit.n, direction) <= 0
@@ -59,10 +65,8 @@ def first_front_faces(
         normal[kept] = mitsuba.Normal3f(hit.sh_frame.n)
         albedo[kept] = hit.bsdf().eval_diffuse_reflectance(hit, kept)
         active = found & ~front
-        origin = mitsuba.Point3f(
-            dr.select(active, origin + direction * (hit.t * (1.0 + _STEP)), origin)
-        )
-        dr.eval(shape, position, normal, albedo, active, origin)
+        passed = dr.select(active, (passed + hit.t) * (1.0 + _STEP), passed)
+        dr.eval(shape, position, normal, albedo, active, passed)
         if not dr.any(active):
             break
     size = (view.height, view.width)
