@@ -32,6 +32,8 @@ class Look:
     emission: float
     specular: float
     shininess: float
+    reflectance: float = 0.0
+    """Share of a mirror picture that MuJoCo adds on planes and boxes."""
 
 
 def geom_look(model: mujoco.MjModel, geom: int) -> Look:
@@ -56,6 +58,7 @@ def geom_look(model: mujoco.MjModel, geom: int) -> Look:
         float(model.mat_emission[material]),
         float(model.mat_specular[material]),
         float(model.mat_shininess[material]),
+        float(model.mat_reflectance[material]),
     )
 
 
@@ -129,8 +132,11 @@ class Materials:
             Gf.Vec3f(_REFLECTANCE * look.specular)
         )
         surface.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f).Set(color * look.emission)
-        for key, value in (("specular", look.specular), ("shininess", look.shininess)):
-            surface.GetPrim().CreateAttribute(f"datagen:{key}", Sdf.ValueTypeNames.Float).Set(value)
+        for key in ("specular", "shininess", "reflectance"):
+            attribute = surface.GetPrim().CreateAttribute(
+                f"datagen:{key}", Sdf.ValueTypeNames.Float
+            )
+            attribute.Set(getattr(look, key))
         material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
         if look.texture >= 0:
             texture = self._texture(path, look, color)
