@@ -84,6 +84,9 @@ class ObjectGroup(_Settings):
     """Geoms of the world body, by name or as `#<id>`."""
 
 
+ObjectWord = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*[^\W_][^\x00-\x1f\x7f]*$")]
+"""Name of an object: at least a letter or digit, no control characters."""
+
 Collision = Literal["boxes", "body_box", "object_box", "hull"]
 
 
@@ -99,7 +102,7 @@ class MjcfSource(_Settings):
     keyframe: str | None = Field(default=None, pattern=r"^[\w.@+ -]+$")
     """Keyframe that says where everything stands; none: the model's initial position."""
 
-    objects: dict[str, ObjectGroup] = Field(default_factory=dict)
+    objects: dict[ObjectWord, ObjectGroup] = Field(default_factory=dict)
     """Objects by name, in place of the rule that each root body is one."""
 
     drawn_groups: tuple[Annotated[int, Field(ge=0, le=5)], ...] | None = None

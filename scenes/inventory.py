@@ -8,9 +8,11 @@ import numpy as np
 from scenes.conversion import Conversion
 from scenes.errors import SceneError
 from scenes.grouping import WORLD
+from scenes.materials import geom_texture
 from scenes.proxies import collides
 
 _OBJ = mujoco.mjtObj
+_WITH_ALPHA = 4
 
 
 def refuse_inexpressible(model: mujoco.MjModel, source: str) -> None:
@@ -87,12 +89,30 @@ def _note_materials(conversion: Conversion) -> None:
                 f"material {name}: reflectance {model.mat_reflectance[material]:g}, a mirror on "
                 "MuJoCo's planes and boxes, is not shown"
             )
-        textures = np.delete(model.mat_texid[material], shown_roles)
-        measured = model.mat_metallic[material] >= 0 or model.mat_roughness[material] >= 0
-        if measured or np.any(textures >= 0):
+        textures = model.mat_texid[material].copy()
+        textures[shown_roles] = -1
+        if model.mat_metallic[material] >= 0 or model.mat_roughness[material] >= 0:
             report.approximated.append(
-                f"material {name}: metallic, roughness and their textures are not used, as in "
-                "MuJoCo's own pictures"
+                f"material {name}: metallic and roughness, which MuJoCo's own pictures leave out, "
+                "shape the path-traced ones"
+            )
+        roles = [role(int(number)).name for number in np.flatnonzero(textures >= 0)]
+        if roles:
+            words = ", ".join(word.removeprefix("mjTEXROLE_").lower() for word in roles)
+            report.approximated.append(
+                f"material {name}: textures of the roles {words} are not used, as in MuJoCo's own "
+                "pictures"
+            )
+        if model.mat_emission[material] > 0:
+            report.approximated.append(
+                f"material {name}: emission {model.mat_emission[material]:g} shows on the surface "
+                "and lights nothing else, as in MuJoCo's own pictures"
+            )
+        shown = geom_texture(model, material)
+        if shown >= 0 and model.tex_nchannel[shown] == _WITH_ALPHA:
+            report.approximated.append(
+                f"material {name}: the alpha of texture "
+                f"{conversion.name(_OBJ.mjOBJ_TEXTURE, shown) or shown} is not used"
             )
 
 

@@ -32,6 +32,10 @@ class Look:
     emission: float
     specular: float
     shininess: float
+    metallic: float = -1.0
+    """Negative where the model does not say."""
+    roughness: float = -1.0
+    """Negative where the model does not say; the shininess then decides."""
     reflectance: float = 0.0
     """Share of a mirror picture that MuJoCo adds on planes and boxes."""
 
@@ -47,19 +51,24 @@ def geom_look(model: mujoco.MjModel, geom: int) -> Look:
         return Look(-1, -1, _floats(rgba), 0.0, _DEFAULT_SPECULAR, _DEFAULT_SHININESS)
     if np.array_equal(rgba, _DEFAULT_RGBA):
         rgba = model.mat_rgba[material]
-    textures = model.mat_texid[material]
-    texture = int(textures[mujoco.mjtTextureRole.mjTEXROLE_RGB])
-    if texture < 0:
-        texture = int(textures[mujoco.mjtTextureRole.mjTEXROLE_RGBA])
     return Look(
         material,
-        texture,
+        geom_texture(model, material),
         _floats(rgba),
         float(model.mat_emission[material]),
         float(model.mat_specular[material]),
         float(model.mat_shininess[material]),
+        float(model.mat_metallic[material]),
+        float(model.mat_roughness[material]),
         float(model.mat_reflectance[material]),
     )
+
+
+def geom_texture(model: mujoco.MjModel, material: int) -> int:
+    """Texture of a material that is drawn as colour, -1 for none."""
+    textures = model.mat_texid[material]
+    texture = int(textures[mujoco.mjtTextureRole.mjTEXROLE_RGB])
+    return texture if texture >= 0 else int(textures[mujoco.mjtTextureRole.mjTEXROLE_RGBA])
 
 
 def roughness_from_shininess(shininess: float) -> float:
@@ -123,15 +132,20 @@ class Materials:
         diffuse = surface.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f)
         diffuse.Set(color)
         surface.CreateInput("opacity", Sdf.ValueTypeNames.Float).Set(look.rgba[3])
-        surface.CreateInput("metallic", Sdf.ValueTypeNames.Float).Set(0.0)
-        surface.CreateInput("roughness", Sdf.ValueTypeNames.Float).Set(
-            roughness_from_shininess(look.shininess)
+        roughness = look.roughness
+        if roughness < 0:
+            roughness = roughness_from_shininess(look.shininess)
+        surface.CreateInput("metallic", Sdf.ValueTypeNames.Float).Set(max(look.metallic, 0.0))
+        surface.CreateInput("roughness", Sdf.ValueTypeNames.Float).Set(roughness)
+        # A surface with a specular colour is never metallic.
+        surface.CreateInput("useSpecularWorkflow", Sdf.ValueTypeNames.Int).Set(
+            int(look.metallic <= 0)
         )
-        surface.CreateInput("useSpecularWorkflow", Sdf.ValueTypeNames.Int).Set(1)
         surface.CreateInput("specularColor", Sdf.ValueTypeNames.Color3f).Set(
             Gf.Vec3f(_REFLECTANCE * look.specular)
         )
-        surface.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f).Set(color * look.emission)
+        emissive = surface.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f)
+        emissive.Set(color * look.emission)
         for key in ("specular", "shininess", "reflectance"):
             attribute = surface.GetPrim().CreateAttribute(
                 f"datagen:{key}", Sdf.ValueTypeNames.Float
@@ -139,16 +153,19 @@ class Materials:
             attribute.Set(getattr(look, key))
         material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
         if look.texture >= 0:
-            texture = self._texture(path, look, color)
+            texture = self._texture(path, "texture", look, color)
             diffuse.ConnectToSource(texture.ConnectableAPI(), "rgb")
+            if look.emission > 0:
+                glow = self._texture(path, "emission", look, color * look.emission)
+                emissive.ConnectToSource(glow.ConnectableAPI(), "rgb")
         return material
 
-    def _texture(self, path: str, look: Look, color: Gf.Vec3f) -> UsdShade.Shader:
+    def _texture(self, path: str, name: str, look: Look, color: Gf.Vec3f) -> UsdShade.Shader:
         reader = UsdShade.Shader.Define(self._stage, f"{path}/st")
         reader.CreateIdAttr("UsdPrimvarReader_float2")
         reader.CreateInput("varname", Sdf.ValueTypeNames.String).Set("st")
         reader.CreateOutput("result", Sdf.ValueTypeNames.Float2)
-        texture = UsdShade.Shader.Define(self._stage, f"{path}/texture")
+        texture = UsdShade.Shader.Define(self._stage, f"{path}/{name}")
         texture.CreateIdAttr("UsdUVTexture")
         texture.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(f"./{self.picture(look.texture)}")
         texture.CreateInput("sourceColorSpace", Sdf.ValueTypeNames.Token).Set("sRGB")

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import mujoco
 import pytest
+from pydantic import ValidationError
 
+from scenes import SceneError, convert_mjcf
+from scenes.config import MjcfSource
 from scenes.grouping import Grouping, ObjectName, body_object, drawn_geoms, world_geom_object
 
 VISUAL = "contype='0' conaffinity='0'"
@@ -92,3 +97,20 @@ def test_names_of_the_source_win() -> None:
     grouping = Grouping(bodies={"handle": lid}, world_geoms={"#1": wall})
     assert body_object(MODEL, 2, grouping) is lid
     assert world_geom_object(MODEL, 1, grouping) is wall
+
+
+@pytest.mark.parametrize(
+    "xml", ["<body name='***'><geom size='1'/></body>", "<geom name=' . ' size='1'/>"]
+)
+def test_a_name_that_leaves_no_label_is_refused(tmp_path: Path, xml: str) -> None:
+    (tmp_path / "m.xml").write_text(f"<mujoco><worldbody>{xml}</worldbody></mujoco>")
+    with pytest.raises(SceneError, match="no letter or digit is left of this name"):
+        convert_mjcf(tmp_path / "m.xml", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\0b", "a\nb", "--"])
+def test_objects_of_a_source_have_names_with_a_letter_or_digit(name: str) -> None:
+    with pytest.raises(ValidationError, match="objects"):
+        MjcfSource.model_validate({"path": Path("m.xml"), "objects": {name: {"label": "a"}}})
+    MjcfSource.model_validate({"path": Path("m.xml"), "objects": {"blå kopp 1": {"label": "a"}}})

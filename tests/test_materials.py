@@ -20,6 +20,8 @@ MODEL = """
 <material name="red" rgba=".8 .1 .2 1" shininess="1" specular=".3" emission=".5"/>
 <material name="tiled" texture="check" rgba=".5 .6 .7 1"/>
 <material name="dotted" texture="dots" reflectance=".3" roughness=".2"/>
+<material name="tin" metallic=".7"/>
+<material name="lamp" texture="check" emission=".5" rgba=".5 .6 .7 1"/>
 </asset><worldbody>
 <geom name="plain" size="1"/>
 <geom name="from_material" size="1" material="red"/>
@@ -28,6 +30,8 @@ MODEL = """
 <geom name="tiled" type="box" size="1 1 1" material="tiled"/>
 <geom name="tiled_too" type="box" size="1 1 1" material="tiled"/>
 <geom name="dotted" type="box" size="1 1 1" material="dotted"/>
+<geom name="tin" type="box" size="1 1 1" material="tin"/>
+<geom name="lamp" type="box" size="1 1 1" material="lamp"/>
 </worldbody></mujoco>
 """
 
@@ -69,6 +73,23 @@ def test_material_values_reach_the_surface(scene: Scene) -> None:
     assert np.allclose(inputs(scene, "plain")["emissiveColor"], 0.0)
 
 
+def test_metallic_and_roughness_of_the_model_reach_the_surface(scene: Scene) -> None:
+    tin, dotted, plain = (inputs(scene, part) for part in ("tin", "dotted", "plain"))
+    assert tin["metallic"] == pytest.approx(0.7) and tin["useSpecularWorkflow"] == 0
+    assert tin["roughness"] == pytest.approx(roughness_from_shininess(0.5))
+    assert dotted["roughness"] == pytest.approx(0.2) and dotted["metallic"] == 0
+    assert plain["useSpecularWorkflow"] == 1
+
+
+def test_emission_is_tinted_by_the_texture(scene: Scene) -> None:
+    surface, _, _ = material(scene, "lamp").ComputeSurfaceSource()
+    ((connection,), _) = surface.GetInput("emissiveColor").GetConnectedSources()
+    glow = UsdShade.Shader(connection.source.GetPrim())
+    expected = 0.5 * srgb_decode([0.5, 0.6, 0.7])
+    assert np.allclose(glow.GetInput("scale").Get(), [*expected, 1.0])
+    assert glow.GetInput("file").Get().path == texture(scene, "lamp").GetInput("file").Get().path
+
+
 def test_equal_looks_share_a_material(scene: Scene) -> None:
     assert material(scene, "tiled").GetPath() == material(scene, "tiled_too").GetPath()
     assert material(scene, "own").GetPath() != material(scene, "from_material").GetPath()
@@ -102,8 +123,11 @@ def test_what_mujocos_pictures_ignore_is_reported(scene: Scene) -> None:
     report = json.loads((scene.folder / "report.json").read_text(encoding="utf-8"))
     lines = [line for line in report["approximated"] if line.startswith("material")]
     assert [line.split(",")[0] for line in lines] == [
+        "material red: emission 0.5 shows on the surface and lights nothing else",
         "material dotted: reflectance 0.3",
-        "material dotted: metallic",
+        "material dotted: metallic and roughness",
+        "material tin: metallic and roughness",
+        "material lamp: emission 0.5 shows on the surface and lights nothing else",
     ]
 
 

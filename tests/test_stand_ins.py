@@ -66,4 +66,4 @@ def test_mujoco_shows_the_geom_itself(scene: Scene) -> None:
     backend.apply(SampleLayer(scene, "rest"))
     part = backend.render("c", Size(64, 64), {"part"}).part
     backend.close()
-    assert set(np.unique(part)) == {0, 1, 2, 3} or set(np.unique(part)) == {1, 2, 3}
+    assert part is not None and {1, 2, 3} <= set(part.ravel().tolist())

@@ -26,6 +26,7 @@ from datagen.backends.mitsuba_lights import (
     emitter_name,
     headlight_radiance,
 )
+from datagen.backends.mitsuba_materials import part_glow
 from datagen.backends.mitsuba_variant import Variant, load_mitsuba
 from datagen.stopwatch import Stopwatch
 from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
@@ -141,6 +142,10 @@ class MitsubaBackend:
             with self._watch("denoise"):
                 light = self._denoiser(light, albedo, normal)
         light = light + headlight_radiance(opened.scene, albedo, normal, view.T_world_camera)
+        if np.any(opened.glow):
+            # No emitter: what glows lights nothing else, as in MuJoCo.
+            part = self._geometric(opened, view)["part"]
+            light = light + albedo * opened.glow[part][..., None]
         exposure = float(opened.scene.value("/World.datagen:exposure"))
         hdr = (light * np.float32(exposure)).astype(np.float32)
         if opened.background is not None:
@@ -225,6 +230,7 @@ class _Opened:
         )
         self._emitted: dict[str, Any] = {}
         self.background = Background.of(scene)
+        self.glow = part_glow(scene)
         self.update(0)
 
     def update(self, noise_seed: int) -> None:

@@ -86,6 +86,21 @@ class MaterialFactory:
         }
 
 
+def part_glow(scene: Scene) -> NDArray[np.float32]:
+    """Emission of each part by its number, as a linear factor of its diffuse colour, [n + 1]."""
+    glow = np.zeros(len(scene.info.parts) + 1, dtype=np.float32)
+    for part in scene.info.parts:
+        prim = scene.stage.GetPrimAtPath(part.path)
+        material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+        surface, _, _ = material.ComputeSurfaceSource()
+        color = np.array(_input(surface, "diffuseColor", (0.0,) * 3), dtype=np.float64)
+        emissive = np.array(_input(surface, "emissiveColor", (0.0,) * 3), dtype=np.float64)
+        # The stage holds emission times linear colour; MuJoCo adds it to the display colour.
+        share = float((emissive / np.maximum(color, 1e-9)).max())
+        glow[part.part] = srgb_decode(share)
+    return glow
+
+
 def diffuse_attributes(stage: Usd.Stage) -> frozenset[str]:
     """Paths of the material inputs that this backend reads once, at opening."""
     return frozenset(
