@@ -43,6 +43,8 @@ _TURN_FIT_MIN = 0.35
 _POINTS_MAX = 600
 _ALIKE = 0.85
 """Correlation of an object's two albedos from which its texture lies alike in both."""
+_UNSEEN = 0.015
+"""Difference of two albedos, in display units, that no turned texture is looked for behind."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def diagnose_textures(pair: ViewPair, looks: Looks) -> list[Finding]:
         first, second = reference[mine], candidate[mine]
         finding = None
         # A texture that lies wrong may show a plain corner of it, so this is asked first.
-        if _correlated(first, second) < _ALIKE:
+        if _apart(first, second) > _UNSEEN and _correlated(first, second) < _ALIKE:
             finding = _turned(pair, part.path, name, mine)
         if finding is None:
             finding = _missing(pair, name, first, second)
@@ -248,6 +250,12 @@ def _turned(pair: ViewPair, path: str, name: str, mine: Mask) -> Finding | None:
         f"{name} shows its texture {turn} in {wrong}, against the other: probably the direction "
         "of v or u.",
     )
+
+
+def _apart(first: Colors, second: Colors) -> float:
+    """Root mean square difference of two albedos beyond an even one."""
+    difference = first - second
+    return float((difference - difference.mean(axis=0)).std())
 
 
 def _correlated(first: Colors, second: Colors) -> float:

@@ -11,7 +11,7 @@ from datagen.shading import Shading
 
 _CLIPPED = 0.97
 _DARK = 0.03
-_PIXELS_MAX = 40_000
+_PIXELS_MAX = 15_000
 _NOISE = 0.003
 """Systematic error of a pixel that the fit allows for, in display units."""
 _DOUBT = 0.5

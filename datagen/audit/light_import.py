@@ -70,7 +70,10 @@ def light_import(pair: ViewPair, fine: Buffers | None) -> LightImport | None:
     picture = display(reference.rgb)
     formula = shading.picture(albedo)
     if fine is not None:
-        formula = _reduced(shader, fine, view, albedo)
+        # Within a part light is smooth: only borders need more than the pixel's centre.
+        borders = compared & ~inside
+        smooth = _reduced(shader, fine, view, albedo, borders)
+        formula = np.where(borders[..., None], smooth, formula)
     formula = np.where(compared[..., None], formula, picture)
     ratio = luminance_ratio(picture, formula, compared)
     metrics = {
@@ -90,10 +93,17 @@ def light_import(pair: ViewPair, fine: Buffers | None) -> LightImport | None:
 
 
 def _reduced(
-    shader: Shader, fine: Buffers, view: Pinhole, albedo: NDArray[np.float32]
+    shader: Shader,
+    fine: Buffers,
+    view: Pinhole,
+    albedo: NDArray[np.float32],
+    where: NDArray[np.bool_],
 ) -> NDArray[np.float32]:
+    """Mean of the formula over each pixel that is asked for, [h, w, 3], nothing elsewhere."""
     assert fine.part is not None
     times = fine.part.shape[0] // view.height
+    wanted = where.repeat(times, axis=0).repeat(times, axis=1)
+    fine = replace(fine, part=np.where(wanted, fine.part, 0))
     lens = np.diag([times, times, 1.0]) @ view.K
     large = replace(view, K=lens, width=view.width * times, height=view.height * times)
     textures = albedo.repeat(times, axis=0).repeat(times, axis=1)
@@ -109,35 +119,26 @@ def _mirror_parts(scene: Scene) -> frozenset[int]:
 
 
 def _find_mirrors(scene: Scene) -> frozenset[int]:
-    """Planes and boxes with reflectance: the stage states it, else the model is read."""
-    info = scene.info
-    stated = {part.part: _reflectance(scene, part.path) for part in info.parts}
-    if None not in stated.values():
-        flat = {
-            part.part
-            for part in info.parts
-            if UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path)).GetDoubleSidedAttr().Get()
-        }
-        return frozenset(n for n in {*box_sizes(scene), *flat} if stated[n])
-    if info.model is None:
-        return frozenset()
-    import mujoco
-
-    model = scene.load_model()
-    shapes = (mujoco.mjtGeom.mjGEOM_PLANE.value, mujoco.mjtGeom.mjGEOM_BOX.value)
+    """Planes and boxes with reflectance."""
+    flat = {
+        part.part
+        for part in scene.info.parts
+        if UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path)).GetDoubleSidedAttr().Get()
+    }
+    shapes = {*box_sizes(scene), *flat}
     return frozenset(
         part.part
-        for part in info.parts
-        if model.geom_type[part.geom_id] in shapes
-        and model.geom_matid[part.geom_id] >= 0
-        and model.mat_reflectance[model.geom_matid[part.geom_id]] > 0
+        for part in scene.info.parts
+        if part.part in shapes and _reflectance(scene, part.path) > 0
     )
 
 
-def _reflectance(scene: Scene, path: str) -> float | None:
+def _reflectance(scene: Scene, path: str) -> float:
     prim = scene.stage.GetPrimAtPath(path)
     material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-    return material.ComputeSurfaceSource()[0].GetPrim().GetAttribute("datagen:reflectance").Get()
+    surface = material.ComputeSurfaceSource()[0].GetPrim()
+    # A stage that was no MJCF says nothing of mirrors and gets none in MuJoCo.
+    return float(surface.GetAttribute("datagen:reflectance").Get() or 0.0)
 
 
 def _notes(
