@@ -28,7 +28,7 @@ _PLAIN = (
 
 def unknown_name(key: str, value: object, known: Iterable[object]) -> str:
     """Say that a value is not one of a closed set, with the nearest of them."""
-    return f"{key}: {_shown(value)} is not known.{_known(value, known)}"
+    return f"{key}: {_shown(value)} is not known.{_known(value, known) or ' There are none.'}"
 
 
 def validation_sentences(error: ValidationError, model: type[BaseModel], data: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -11,7 +10,7 @@ import pyarrow.dataset
 
 from datagen.cluster import run_jobs
 from datagen.config import RunConfig
-from datagen.preparation import PreparedRun, prepare_run
+from datagen.preparation import PreparedRun, prepare_run, refuse_unwritable
 from datagen.progress import RunProgress, Summary
 from datagen.report import write_report
 from datagen.run_manifest import run_manifest, write_scene_reports
@@ -19,8 +18,8 @@ from datagen.shard_job import ShardJob, ShardOutcome
 from writers import (
     ReadError,
     ShardRecord,
-    WriteError,
     claim_folder,
+    held_folder,
     read_record,
     remove_leftovers,
     row_schema,
@@ -37,11 +36,18 @@ def run(config: RunConfig, progress: RunProgress) -> Summary:
         PlanError: The folder belongs to another run.
         scenes.SceneError: A scene is refused.
         BackendError: A renderer cannot run or failed.
-        WriteError: The run folder cannot be written.
+        WriteError: The run folder cannot be written, or another process is making this run.
     """
     started = time.monotonic()
-    _refuse_unwritable(config.output)
+    refuse_unwritable(config.output, "Choose another output folder.")
     prepared = prepare_run(config, progress)
+    with held_folder(config.output):
+        return _make(config, prepared, progress, started)
+
+
+def _make(
+    config: RunConfig, prepared: PreparedRun, progress: RunProgress, started: float
+) -> Summary:
     claim_folder(
         config.output,
         {
@@ -78,17 +84,6 @@ def run(config: RunConfig, progress: RunProgress) -> Summary:
         rows_flagged=flagged,
         page=page,
     )
-
-
-def _refuse_unwritable(output: Path) -> None:
-    """Refuse an output folder that cannot be written, before any work."""
-    folder = output.absolute()
-    while not folder.exists():
-        folder = folder.parent
-    if not folder.is_dir():
-        raise WriteError(f"{output}: cannot be made: {folder} is not a folder.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise WriteError(f"{output}: cannot be written: no permission to write in {folder}.")
 
 
 def _rows(job: ShardJob, prepared: PreparedRun) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from datagen.versions import library_versions
 from randomizers import bind
 from scenes import Bundle, BundleRequest, SceneInfo, libero_bundles, libero_scene, mjcf_scene
 from scenes.config import LiberoSource
-from writers import label_bits
+from writers import WriteError, label_bits
 from writers.codecs import LabelBits
 
 _NO_VARIANT = "none"
@@ -80,8 +81,10 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
         RandomizerError: A randomizer's target is not there.
         scenes.SceneError: A scene is refused.
         BackendError: No renderer runs here.
+        WriteError: The cache cannot be written.
     """
     sources = plan_scenes(config)
+    refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
     variant = mitsuba_variant(config)
     scenes = prepare_scenes(config, build_plan(config, sources).scenes, progress)
     versions = {"mitsuba variant": variant, **library_versions()}
@@ -97,6 +100,23 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
         versions=versions,
         variant=variant,
     )
+
+
+def refuse_unwritable(folder: Path, remedy: str) -> None:
+    """Refuse a folder that cannot be made or written, before any work.
+
+    Raises:
+        WriteError: Names what is in the way, and the remedy.
+    """
+    place = folder.absolute()
+    while not place.exists():
+        if place.is_symlink():
+            raise WriteError(f"{folder}: cannot be made: {place} is a link to nothing. {remedy}")
+        place = place.parent
+    if not place.is_dir():
+        raise WriteError(f"{folder}: cannot be made: {place} is not a folder. {remedy}")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise WriteError(f"{folder}: cannot be written: no permission in {place}. {remedy}")
 
 
 def mitsuba_variant(config: RunConfig) -> str:

@@ -428,6 +428,11 @@ def test_unknown_camera_is_refused_with_those_of_the_scene() -> None:
     )
 
 
+def test_unknown_camera_of_a_scene_without_cameras_is_told_so() -> None:
+    with pytest.raises(ConfigError, match=r"'front' is not known\. There are none\. \(scene desk"):
+        check_cameras(RunConfig.from_data(SMALL), "desk", [])
+
+
 def test_shipped_configs_hold_no_machine_paths() -> None:
     for file in CONFIGS.glob("*.yaml"):
         data = yaml.safe_load(file.read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ import yaml
 from datagen import pipeline
 from datagen.config import RunConfig
 from datagen.progress import SilentProgress, Summary
-from writers import PlanError, WriteError, read_manifest, read_rows
+from writers import PlanError, WriteError, held_folder, read_manifest, read_rows
 
 ROOT = Path(__file__).parent.parent
 SCENE = """<mujoco>
@@ -174,7 +174,25 @@ def test_an_output_that_cannot_be_made_fails_before_any_work(tmp_path: Path) -> 
     data = settings(tmp_path, output=str(tmp_path / "file" / "run"))
     with pytest.raises(WriteError, match="not a folder"):
         made(data)
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    with pytest.raises(WriteError, match="link is a link to nothing"):
+        made(data | {"output": str(tmp_path / "link")})
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_cache_that_cannot_be_made_fails_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    data = settings(tmp_path, cache=str(tmp_path / "file" / "cache"))
+    with pytest.raises(WriteError, match=r"not a folder.*DATAGEN_CACHE"):
+        made(data)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_another_process_works_in_is_refused(tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    with held_folder(output), pytest.raises(WriteError, match="another process"):
+        made(settings(tmp_path, output=str(output)))
+    assert list(output.iterdir()) == []
 
 
 def command(folder: Path, *arguments: str) -> tuple[int, str]:

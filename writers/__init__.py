@@ -14,6 +14,7 @@ from writers.codecs import (
 )
 from writers.config import OutputConfig
 from writers.errors import PlanError, ReadError, WriteError
+from writers.folder_lock import held_folder
 from writers.manifest import Manifest, TableEntry, read_manifest, write_manifest
 from writers.parquet import ShardRecord, shard_name, write_shard
 from writers.plan import claim_folder, read_plan
@@ -49,6 +50,7 @@ __all__ = [
     "encode_depth_mm",
     "encode_labels",
     "encode_rgb",
+    "held_folder",
     "label_bits",
     "read_manifest",
     "read_plan",
