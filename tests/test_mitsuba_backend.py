@@ -233,6 +233,19 @@ def test_back_faces_are_looked_through_only_when_asked_and_never_planes(tmp_path
     assert seen[False, "below"] == seen[True, "below"] == (number["floor"], pytest.approx(1.0))
 
 
+def test_a_ray_leaves_a_culled_face_far_from_the_worlds_origin(tmp_path: Path) -> None:
+    # There the step behind a face is less than coordinates can tell apart.
+    xml = """<mujoco><worldbody><geom type="box" size="2 2 .1" pos="20 30 -.1"/>
+      <geom size=".5" pos="20 30 1"/><camera name="inside" pos="20 30 1" fovy="60"/>
+    </worldbody></mujoco>"""
+    backend = MitsubaBackend(spp=1, denoise=False, variant="llvm", cull_back_faces=True)
+    shown(backend, converted(tmp_path, xml))
+    buffers = backend.render("inside", SIZE, {"part", "depth"})
+    assert buffers.part is not None and buffers.depth is not None
+    assert np.all(buffers.part == 1)
+    np.testing.assert_allclose(buffers.depth, 1.0, atol=1e-5)
+
+
 def test_an_unknown_pass_is_refused_by_name(things: Scene, backend: MitsubaBackend) -> None:
     shown(backend, things)
     with pytest.raises(BackendError, match="flow"):
