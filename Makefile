@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 ARGS :=
 
-.PHONY: libero test sync format type check bench
+.PHONY: libero test sync format type check bench faults
 .DEFAULT_GOAL := test
 
 libero: $(VENV)/.libero
@@ -33,6 +33,9 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python bench/run.py $(ARGS)
+
+faults: $(VENV)/.dev
+	$(BIN)/python bench/planted_faults.py $(ARGS)
 
 $(VENV)/bin/python:
 	@for python in python3 python3.13 python3.12 python3.11; do \

@@ -1,11 +1,7 @@
-"""Plant faults of looks into clean views of LIBERO and see how small the audit still names them.
-
-Run as `python bench/faults_looks.py [VIEWS]`; it prints one table: fault, size, views that name it.
-"""
+"""Faults of looks, planted into path-traced views of LIBERO."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.planted import Row
 from datagen.audit.findings import Finding
 from datagen.audit.looks import compare_looks
 from datagen.audit.textures import texture_coordinates, texture_file, turned_colors
@@ -36,6 +33,7 @@ class LooksFault:
     kind: str
     sizes: tuple[float, ...]
     """From the largest to the smallest."""
+    unit: str
     plant: Callable[[ViewPair, SampleLayer, float], tuple[ViewPair, str] | None]
 
 
@@ -142,24 +140,24 @@ def light_off(pair: ViewPair, sample: SampleLayer, size: float) -> tuple[ViewPai
 
 
 FAULTS = (
-    LooksFault("decoded again", "double_gamma", (2.2,), tone),
-    LooksFault("encoded again", "double_gamma", (2.2,), encoded_twice),
-    LooksFault("tone curve", "gamma", (1.5, 1.4, 1.3, 1.2), tone),
-    LooksFault("tone curve down", "gamma", (1.5, 1.4, 1.3, 1.2), encoded_twice),
-    LooksFault("raw textures", "double_gamma", (2.2,), raw_albedo),
-    LooksFault("raw textures", "gamma", (1.4, 1.2, 1.15, 1.1), raw_albedo),
-    LooksFault("channels", "channels_swapped", (1, 2, 3, 4, 5), swapped),
-    LooksFault("exposure %", "light_intensity", (60, 40, 30, 20, -20, -30, -40), brightness),
-    LooksFault("texture lost", "texture_missing", (1.0, 0.9, 0.8, 0.7, 0.6), no_texture),
-    LooksFault("v flipped", "texture_flipped", (1,), turned_texture(1)),
-    LooksFault("u flipped", "texture_flipped", (1,), turned_texture(2)),
-    LooksFault("turned", "texture_flipped", (1,), turned_texture(3)),
-    LooksFault("transposed", "texture_flipped", (1,), turned_texture(4)),
-    LooksFault(
-        "light %", "light_intensity", (20, 10, 8, 6, 4, -6, -10), light(lambda p: 1 + p / 100)
-    ),
-    LooksFault("light doubled", "light_intensity", (2,), light(lambda p: p)),
-    LooksFault("light off", "light_missing", (1,), light_off),
+    LooksFault("decoded again", "double_gamma", (2.2,), "", tone),
+    LooksFault("encoded again", "double_gamma", (2.2,), "", encoded_twice),
+    LooksFault("raw textures", "double_gamma", (2.2,), "", raw_albedo),
+    LooksFault("tone curve down", "gamma", (1.5, 1.4, 1.3), "", tone),
+    LooksFault("tone curve up", "gamma", (1.5, 1.4, 1.3), "", encoded_twice),
+    LooksFault("raw textures", "gamma", (1.4, 1.2), "", raw_albedo),
+    LooksFault("channels", "channels_swapped", (1, 4), "", swapped),
+    LooksFault("exposure up", "light_intensity", (60, 40, 30), "%", brightness),
+    LooksFault("exposure down", "light_intensity", (-40, -30, -20), "%", brightness),
+    LooksFault("texture lost", "texture_missing", (1.0, 0.8, 0.7), "", no_texture),
+    LooksFault("v flipped", "texture_flipped", (1,), "", turned_texture(1)),
+    LooksFault("u flipped", "texture_flipped", (1,), "", turned_texture(2)),
+    LooksFault("turned", "texture_flipped", (1,), "", turned_texture(3)),
+    LooksFault("transposed", "texture_flipped", (1,), "", turned_texture(4)),
+    LooksFault("light up", "light_intensity", (20, 10, 8), "%", light(lambda p: 1 + p / 100)),
+    LooksFault("light down", "light_intensity", (-20, -10, -8), "%", light(lambda p: 1 + p / 100)),
+    LooksFault("light doubled", "light_intensity", (2,), "x", light(lambda p: p)),
+    LooksFault("light off", "light_missing", (1,), "", light_off),
 )
 
 
@@ -168,17 +166,20 @@ def named(findings: tuple[Finding, ...], kind: str, subject: str) -> bool:
     return any(each.kind == kind and each.subject == subject for each in findings)
 
 
-def table(views: Iterator[tuple[ViewPair, SampleLayer]]) -> list[str]:
-    """Plant every fault into every view and tell how many views name it."""
-    hits: dict[tuple[str, str, float], list[bool]] = {}
+def planted_rows(views: Iterator[tuple[ViewPair, SampleLayer]]) -> tuple[list[Row], list[str]]:
+    """Plant every fault into every view.
+
+    Returns:
+        What was named, and the findings on the clean views.
+    """
+    rows: dict[tuple[str, str], Row] = {}
     false_alarms: list[str] = []
-    count = 0
     for pair, clean in views:
-        count += 1
         pair.scene.show(clean)
         findings = compare_looks(pair).findings
         false_alarms += [f"{pair.key}: {each.kind} {each.subject}" for each in findings]
         for fault in FAULTS:
+            row = rows.setdefault((fault.kind, fault.name), Row(fault.kind, fault.name, fault.unit))
             for size in fault.sizes:
                 sample = SampleLayer(pair.scene, clean.state.name)
                 planted = fault.plant(pair, sample, size)
@@ -188,14 +189,11 @@ def table(views: Iterator[tuple[ViewPair, SampleLayer]]) -> list[str]:
                 pair.scene.show(sample)
                 findings = compare_looks(faulty).findings
                 pair.scene.show(clean)
-                found = named(findings, fault.kind, subject)
-                hits.setdefault((fault.name, fault.kind, size), []).append(found)
-    lines = [f"{'fault':<16} {'kind':<18} {'size':>6}  named in views"]
-    lines += [
-        f"{name:<16} {kind:<18} {size:>6g}  {sum(found)}/{len(found)}"
-        for (name, kind, size), found in hits.items()
-    ]
-    return [*lines, f"false alarms on {count} clean views: {false_alarms or 'none'}"]
+                right = [
+                    each for each in findings if (each.kind, each.subject) == (fault.kind, subject)
+                ]
+                row.add(size, bool(right), len(findings) - len(right))
+    return list(rows.values()), false_alarms
 
 
 def libero_views(count: int) -> Iterator[tuple[ViewPair, SampleLayer]]:
@@ -269,8 +267,3 @@ def _textured_object(pair: ViewPair) -> tuple[str, NDArray[np.bool_], str] | Non
         if contrast > best:
             best, found = contrast, (owner.name, mask, part.path)
     return found
-
-
-if __name__ == "__main__":
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 4
-    print("\n".join(table(libero_views(wanted))))

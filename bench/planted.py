@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Buffers, Size
@@ -100,3 +100,39 @@ class Fault:
     subject: str
     """Start of the finding's subject."""
     plant: Callable[[Stand], ViewPair]
+
+
+@dataclass
+class Row:
+    """What became of one culprit, planted in one way at several sizes."""
+
+    kind: str
+    label: str
+    unit: str
+    tried: dict[float, list[bool]] = field(default_factory=dict[float, list[bool]])
+    """By the size's amount, whether each planted fault was named with its subject."""
+    others: int = 0
+    """Findings that name anything else."""
+
+    def add(self, size: float, named: bool, others: int) -> None:
+        """Note one planted fault."""
+        self.tried.setdefault(abs(size), []).append(named)
+        self.others += others
+
+    def smallest(self) -> float | None:
+        """Smallest size from which every fault was named, down from the largest."""
+        found = None
+        for size in sorted(self.tried, reverse=True):
+            if not all(self.tried[size]):
+                break
+            found = size
+        return found
+
+    def missed(self) -> str:
+        """Say at which size below that how many were named."""
+        last = self.smallest()
+        below = [size for size in self.tried if last is None or size < last]
+        if not below:
+            return ""
+        size = max(below)
+        return f"{size:g}{self.unit}: {sum(self.tried[size])} of {len(self.tried[size])}"

@@ -22,6 +22,7 @@ from scenes import convert_mjcf
 pytestmark = pytest.mark.gl
 
 CASES = Path(__file__).parent / "cases"
+FLIPS = [("rows_flipped", (0,)), ("columns_flipped", (1,)), ("rotated_180", (0, 1))]
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +59,7 @@ def test_rounding_and_ties_are_no_fault(stand: Stand) -> None:
     assert diagnose_geometry(stand.changed(change)) == ()
 
 
-@pytest.mark.parametrize(
-    ("kind", "axes"),
-    [("rows_flipped", (0,)), ("columns_flipped", (1,)), ("rotated_180", (0, 1))],
-)
+@pytest.mark.parametrize(("kind", "axes"), FLIPS)
 def test_flips_are_named(stand: Stand, kind: str, axes: tuple[int, ...]) -> None:
     only(plant.flipped(*axes)(stand), kind, "picture")
 
@@ -79,13 +77,13 @@ def test_fault_behind_a_flip_is_found_too(stand: Stand) -> None:
     assert {each.kind for each in found} == {"rows_flipped", "pixel_shift"}
 
 
-@pytest.mark.parametrize("shift", [(0.5, 0.0), (0.0, -0.5), (20.0, 0.0), (-3.25, 6.5)])
+@pytest.mark.parametrize("shift", [(0.0, -0.5), (-3.25, 6.5)])
 def test_pixel_shift_is_measured(stand: Stand, shift: tuple[float, float]) -> None:
     found = only(plant.shifted(*shift)(stand), "pixel_shift", "camera front")
     assert found.size == pytest.approx(np.abs(shift).max(), abs=0.05)
 
 
-@pytest.mark.parametrize("degrees", [1.0, -1.0, 0.5, 10.0])
+@pytest.mark.parametrize("degrees", [1.0, -10.0])
 def test_field_of_view_is_measured(stand: Stand, degrees: float) -> None:
     found = only(plant.field_of_view(degrees)(stand), "field_of_view", "camera front")
     assert found.size == pytest.approx(degrees, abs=0.05)
@@ -116,7 +114,7 @@ def test_camera_that_looks_away_is_one_finding(stand: Stand) -> None:
     only(plant.gl_axes_rendered(stand), "camera_pose", "camera front")
 
 
-@pytest.mark.parametrize("mm", [2.0, 10.0, 200.0])
+@pytest.mark.parametrize("mm", [2.0, 200.0])
 def test_camera_offset_is_measured(stand: Stand, mm: float) -> None:
     found = only(plant.camera_moved(mm)(stand), "camera_pose", "camera front")
     assert found.size == pytest.approx(mm, rel=0.05)
@@ -127,10 +125,9 @@ def test_camera_rotation_is_measured(stand: Stand) -> None:
     assert "5.0 mm away and turned by 2.00 degrees" in found.sentence
 
 
-@pytest.mark.parametrize("share", [0.001, 0.1])
-def test_wrong_near_distance_is_found_in_depth(stand: Stand, share: float) -> None:
-    found = only(plant.other_near(share)(stand), "near_far", "camera front")
-    assert found.size == pytest.approx(100 * share, rel=0.01)
+def test_wrong_near_distance_is_found_in_depth(stand: Stand) -> None:
+    found = only(plant.other_near(0.001)(stand), "near_far", "camera front")
+    assert found.size == pytest.approx(0.1, rel=0.01)
 
 
 def test_depth_from_the_near_plane_and_distance_are_told_apart(stand: Stand) -> None:
@@ -157,12 +154,15 @@ def test_near_plane_that_cuts_is_found(stand: Stand) -> None:
     assert found[0].size == pytest.approx(near, rel=0.01)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_object_moved_by_2_mm_is_measured(stand: Stand, axis: int) -> None:
-    mm = tuple(2.0 if each == axis else 0.0 for each in range(3))
+@pytest.mark.parametrize(
+    ("axis", "mm"), [("x", (2.0, 0.0, 0.0)), ("z", (0.0, 0.0, 2.0))], ids=["x", "z"]
+)
+def test_object_moved_by_2_mm_is_measured(
+    stand: Stand, axis: str, mm: tuple[float, float, float]
+) -> None:
     found = only(plant.moved("box", mm)(stand), "object_pose", "object box")
     assert found.size == pytest.approx(2.0, abs=0.3)
-    assert f"{'xyz'[axis]} +{found.size:.1f}"[:4] in found.sentence
+    assert f"{axis} +{found.size:.1f}"[:4] in found.sentence
 
 
 def test_object_far_from_its_place_is_measured(stand: Stand) -> None:
@@ -175,7 +175,7 @@ def test_object_turned_is_measured_in_degrees(stand: Stand) -> None:
     assert (found.unit, found.size) == ("deg", pytest.approx(2.0, abs=0.2))
 
 
-@pytest.mark.parametrize(("name", "percent"), [("box", 2.0), ("ball", -2.0), ("box", 10.0)])
+@pytest.mark.parametrize(("name", "percent"), [("box", 2.0), ("ball", -2.0)])
 def test_object_scale_is_told_from_a_pose(stand: Stand, name: str, percent: float) -> None:
     found = only(plant.resized(name, percent)(stand), "object_scale", f"object {name}")
     assert found.size == pytest.approx(percent, rel=0.4)
@@ -212,16 +212,14 @@ def test_object_hidden_behind_another_is_not_missing(stand: Stand) -> None:
     assert {each.kind for each in diagnose_geometry(pair)} == {"object_pose"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "axes"), [("rows_flipped", (0,)), ("columns_flipped", (1,)), ("rotated_180", (0, 1))]
-)
-def test_case_of_flips_and_mirrors(tmp_path: Path, kind: str, axes: tuple[int, ...]) -> None:
+def test_case_of_flips_and_mirrors(tmp_path: Path) -> None:
     shutil.copy(CASES / "d12-flip-and-mirror" / "scene.xml", tmp_path / "scene.xml")
     scene = convert_mjcf(tmp_path / "scene.xml", tmp_path / "scene")
     stand = Stand.of(scene, scene.info.default_state, "top", Size(64, 64))
     try:
         assert diagnose_geometry(stand.pair(stand.reference)) == ()
-        only(plant.flipped(*axes)(stand), kind, "picture")
+        for kind, axes in FLIPS:
+            only(plant.flipped(*axes)(stand), kind, "picture")
         shift = only(plant.shifted(0.5, 0.0)(stand), "pixel_shift", "camera top")
         assert shift.size == pytest.approx(0.5, abs=0.2)
     finally:

@@ -121,18 +121,16 @@ CASES = [
     in {
         ("decoded again", 2.2),
         ("encoded again", 2.2),
-        ("tone curve", 1.5),
+        ("tone curve up", 1.5),
         ("raw textures", 1.4),
-        ("channels", 1),
         ("channels", 4),
-        ("exposure %", 60),
-        ("exposure %", -50),
+        ("exposure up", 60),
+        ("exposure down", -40),
         ("texture lost", 1.0),
         ("v flipped", 1),
         ("u flipped", 1),
-        ("turned", 1),
-        ("light %", 10),
-        ("light %", -10),
+        ("light up", 10),
+        ("light down", -10),
         ("light doubled", 2),
         ("light off", 1),
     }
@@ -158,7 +156,7 @@ def test_a_planted_fault_is_named(
 
 def test_the_size_of_a_light_fault_is_stated(clean: tuple[ViewPair, SampleLayer]) -> None:
     pair, sample = clean
-    fault = next(fault for fault in FAULTS if fault.name == "light %")
+    fault = next(fault for fault in FAULTS if fault.name == "light up")
     changed = SampleLayer(pair.scene, sample.state.name)
     pair.scene.show(sample)
     assert fault.plant(pair, changed, 20.0) is not None
