@@ -20,6 +20,7 @@ from scenes.inventory import count_elements, refuse_inexpressible
 from scenes.layers import SCOPES, new_base, write_stack
 from scenes.lights import convert_lights, convert_surroundings
 from scenes.materials import Materials
+from scenes.physics import convert_physics
 from scenes.proxies import convert_proxies
 from scenes.report import SceneReport
 from scenes.robot import robot_info
@@ -115,6 +116,7 @@ def _convert(conversion: Conversion) -> None:
     convert_proxies(conversion)
     convert_cameras(conversion)
     convert_lights(conversion)
+    convert_physics(conversion)
     count_elements(conversion)
 
 
