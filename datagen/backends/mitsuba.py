@@ -67,6 +67,13 @@ class MitsubaBackend:
     ) -> None:
         self._mi: ModuleType = load_mitsuba(variant, threads)
         self._spp = spp
+        self._settings = {
+            "spp": str(spp),
+            "max_depth": str(max_depth),
+            "denoise": str(denoise),
+            "soft_copies": str(soft_copies),
+            "cull_back_faces": str(cull_back_faces),
+        }
         self._watch = watch or Stopwatch()
         self._soft_copies = soft_copies
         self._cull = cull_back_faces
@@ -110,12 +117,13 @@ class MitsubaBackend:
         return Buffers(**{name: found[name] for name in passes})
 
     def describe(self) -> dict[str, str]:
-        """State versions, variant and processor."""
+        """State versions, variant, processor and settings."""
         return {
             "mitsuba": version("mitsuba"),
             "drjit": version("drjit"),
             "pyoidn": version("pyoidn"),
             "variant": self._mi.variant(),
+            **self._settings,
             "processor": platform.machine(),
         }
 
