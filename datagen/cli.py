@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from datagen.errors import ConfigError, DatagenError
+from datagen.interrupts import interrupts_held
 
 AUDIT_FAILED = 5
 INTERRUPTED = 130
@@ -110,7 +111,8 @@ def run(
     ] = None,
 ) -> None:
     """Make the dataset that CONFIG describes; a run that was stopped goes on."""
-    from datagen.config import load_config
+    with interrupts_held():
+        from datagen.config import load_config
 
     named = {"output": output, "limit": limit, "workers": workers, "seed": seed}
     settings = load_config(
@@ -123,8 +125,9 @@ def run(
         },
     )
 
-    import datagen.pipeline as pipeline
-    from datagen.progress import TerminalProgress
+    with interrupts_held():
+        import datagen.pipeline as pipeline
+        from datagen.progress import TerminalProgress
 
     with TerminalProgress() as progress:
         summary = pipeline.run(settings, progress)

@@ -6,8 +6,11 @@ import functools
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from tempfile import TemporaryDirectory
 
 from datagen.errors import DatagenError
+from datagen.interrupts import interrupts_held
 from datagen.shard_job import ShardJob, ShardOutcome, make_shard
 
 _TOPIC = "datagen-views"
@@ -58,19 +61,26 @@ def _run_on_dask(
         "distributed.admin.log-length": 0,
         "distributed.scheduler.work-stealing": False,
     }
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,  # type: ignore[arg-type]
-            memory_limit=None,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, timeout=60) as client,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(settings))
+        scratch = stack.enter_context(TemporaryDirectory(prefix="datagen-"))
+        # The command itself ends its workers.
+        with interrupts_held():
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    # Without an address it would take port 8787, whoever has it.
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
+                    local_directory=scratch,
+                    memory_limit=None,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        client = stack.enter_context(Client(cluster, timeout=60))
         client.subscribe_topic(_TOPIC, lambda event: advance(event[1]))
         names = {
             client.submit(_on_worker, job, pure=False, retries=0): job.shard.name for job in jobs

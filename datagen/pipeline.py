@@ -20,6 +20,7 @@ from writers import (
     ShardRecord,
     claim_folder,
     held_folder,
+    read_manifest,
     read_record,
     remove_leftovers,
     row_schema,
@@ -93,7 +94,11 @@ def _rows(job: ShardJob, prepared: PreparedRun) -> int:
 def _split(
     jobs: list[ShardJob], config: RunConfig
 ) -> tuple[dict[str, ShardRecord], list[ShardJob]]:
-    """Tell shards that are finished from those to make."""
+    """Tell shards that are finished from those to make.
+
+    A shard that is not the one of the manifest was changed since, and is made again.
+    """
+    listed = _listed(config.output)
     schema = row_schema(config.passes, config.parquet.depth_mm)
     finished: dict[str, ShardRecord] = {}
     missing: list[ShardJob] = []
@@ -102,10 +107,23 @@ def _split(
             missing.append(job)
             continue
         try:
-            finished[job.shard.name] = read_record(job.path, schema)
+            record = read_record(job.path, schema)
         except ReadError:
             missing.append(job)
+            continue
+        if listed.get(job.shard.name, record) == record:
+            finished[job.shard.name] = record
+        else:
+            missing.append(job)
     return finished, missing
+
+
+def _listed(output: Path) -> dict[str, ShardRecord]:
+    """Give the shards of the manifest by name; none before there is a whole one."""
+    try:
+        return {record.name: record for record in read_manifest(output).shards}
+    except ReadError:
+        return {}
 
 
 def _flags(data: Path, names: list[str]) -> tuple[dict[str, int], int]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Gf, Sdf, Usd, UsdGeom, Vt
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
+from pydantic import ValidationError
 
 from scenes.errors import SceneError
 from scenes.info import SCENE_FORMAT, SceneInfo
@@ -72,15 +73,20 @@ class Scene:
         description = folder / "scene.json"
         if not description.is_file():
             raise SceneError(f"{folder}: no scene here: scene.json is missing.")
-        info = SceneInfo.read(description)
+        try:
+            info = SceneInfo.read(description)
+        except (ValidationError, OSError) as error:
+            raise _broken(folder, description) from error
         if info.format != SCENE_FORMAT:
             raise SceneError(
                 f"{description}: format {info.format}, this version reads {SCENE_FORMAT}; "
                 "convert the scene again."
             )
-        stage = Usd.Stage.Open(str(folder / "base.usdc"))
-        if stage is None:
-            raise SceneError(f"{folder / 'base.usdc'}: USD cannot open this stage.")
+        base = folder / "base.usdc"
+        try:
+            stage = Usd.Stage.Open(str(base))
+        except Tf.ErrorException as error:
+            raise _broken(folder, base) from error
         return cls(folder, info, stage)
 
     @cached_property
@@ -195,3 +201,10 @@ def matrix_value(transform: Matrix) -> Gf.Matrix4d:
 def matrix_array(value: Gf.Matrix4d) -> Matrix:
     """Pose for column vectors, [4, 4], of a USD value."""
     return np.array(value).T
+
+
+def _broken(folder: Path, file: Path) -> SceneError:
+    return SceneError(
+        f"{file}: missing or broken, this is not a whole scene. Remove the folder {folder}; "
+        "the scene is then made again."
+    )

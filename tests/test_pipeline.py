@@ -14,7 +14,8 @@ import yaml
 from datagen import pipeline
 from datagen.config import RunConfig
 from datagen.progress import SilentProgress, Summary
-from writers import PlanError, WriteError, held_folder, read_manifest, read_rows
+from datagen.report import inspect
+from writers import PlanError, ReadError, WriteError, held_folder, read_manifest, read_rows
 
 ROOT = Path(__file__).parent.parent
 SCENE = """<mujoco>
@@ -99,6 +100,18 @@ def test_a_damaged_shard_is_made_again_to_the_same_bytes(finished: dict[str, obj
     second = folder / "data" / "train-00001.parquet"
     second.write_bytes(before["train-00001.parquet"][:-100])
     assert made(finished).rows_made == 4
+    assert shard_bytes(folder) == before
+
+
+def test_a_shard_changed_by_one_bit_is_told_and_made_again(finished: dict[str, object]) -> None:
+    folder = Path(str(finished["output"]))
+    before = shard_bytes(folder)
+    changed = bytearray(before["train-00001.parquet"])
+    changed[len(changed) // 3] ^= 1
+    (folder / "data" / "train-00001.parquet").write_bytes(changed)
+    with pytest.raises(ReadError, match=r"train-00001\.parquet"):
+        inspect(folder)
+    assert made(finished).rows_made == 2
     assert shard_bytes(folder) == before
 
 

@@ -426,8 +426,8 @@ def test_names_cannot_steer_the_terminal(tmp_path: Path):
 
 
 def test_an_unfinished_or_foreign_folder_is_refused_in_one_sentence(tmp_path: Path):
-    for folder in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(ReadError, match=r"manifest\.json"):
+    for folder, told in ((tmp_path, r"manifest\.json"), (tmp_path / "absent", "no such folder")):
+        with pytest.raises(ReadError, match=told):
             inspect(folder)
         assert not (folder / "report.html").exists()
 

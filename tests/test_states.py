@@ -76,3 +76,12 @@ def test_placement_that_does_not_fit_is_refused(placement: Placement, message: s
     model = mujoco.MjModel.from_xml_string(MODEL)
     with pytest.raises(SceneError, match=message):
         posed(model, placement)
+
+
+@pytest.mark.parametrize("file", ["scene.json", "base.usdc"])
+def test_scene_with_a_broken_file_is_refused_with_the_remedy(tmp_path: Path, file: str) -> None:
+    (tmp_path / "m.xml").write_text(MODEL)
+    broken = convert_mjcf(tmp_path / "m.xml", tmp_path / "made").folder.rename(tmp_path / "out")
+    (broken / file).write_bytes((broken / file).read_bytes()[:60])
+    with pytest.raises(SceneError, match=rf"{file}: .*Remove the folder"):
+        Scene.open(broken)

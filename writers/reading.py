@@ -150,7 +150,10 @@ def _compare(path: Path, found: ShardRecord, record: ShardRecord) -> None:
     wanted = record.model_dump()
     for name, value in found.model_dump().items():
         if value != wanted[name]:
-            raise ReadError(f"{path}: {name} is {value}, the manifest says {wanted[name]}.")
+            raise ReadError(
+                f"{path}: {name} is {value}, the manifest says {wanted[name]}. "
+                "Run again to make it anew."
+            )
 
 
 def _wanted(schema: pa.Schema, columns: Collection[str] | None, path: Path) -> list[str]:

@@ -29,7 +29,7 @@ from datagen.report.statistics import (
 from datagen.report.tally import RunTally
 from datagen.report.template import content_hash, inline_asset, page_environment
 from datagen.report.terminal import print_statistics
-from writers import Manifest, write_atomically
+from writers import Manifest, ReadError, write_atomically
 
 PAGE_NAME = "report.html"
 """File name of the page in a run folder."""
@@ -74,11 +74,15 @@ def inspect(run_folder: Path, console: Console | None = None) -> None:
     """Print what a finished run holds, and write its page.
 
     Raises:
-        ReadError: The run is not finished, or a file of it is broken.
+        ReadError: There is no such folder, the run is not finished, or a file of it is broken or
+            was changed since.
         WriteError: The page cannot be written.
     """
+    if not run_folder.is_dir():
+        raise ReadError(f"{run_folder}: there is no such folder; name the folder of a run.")
     shards = RunShards.open(run_folder)
     tally = count_rows(shards)
+    shards.verify()
     statistics = statistics_of(shards, tally)
     print_statistics(run_folder, shards.manifest, statistics, console)
     page = _write(run_folder, shards, tally, statistics)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from writers import Manifest, ReadError, Row, read_manifest, read_rows
+from writers import Manifest, ReadError, Row, read_manifest, read_rows, verify_shard
 
 View = tuple[str, int, int, str]
 """Scene, episode, frame and camera: what all backends of one view share."""
@@ -63,6 +63,15 @@ class RunShards:
         """
         for index in range(len(self._paths)):
             yield from self._groups(index, columns)
+
+    def verify(self) -> None:
+        """Check that every shard is the one of the manifest, to the byte.
+
+        Raises:
+            ReadError: A shard is missing, broken, or was changed.
+        """
+        for path, record in zip(self._paths, self.manifest.shards, strict=True):
+            verify_shard(path, record)
 
     def keys(self, positions: Iterable[int]) -> list[RowKey]:
         """Give the keys of rows by their places in the run, in the order of the rows."""
