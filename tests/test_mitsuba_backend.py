@@ -127,6 +127,16 @@ def test_a_spot_has_mujocos_irradiance_at_its_reference_and_its_cone_profile(
     np.testing.assert_allclose(ratio, 1.0, atol=0.03)
 
 
+def test_a_scene_without_any_light_has_mujocos_ambient(
+    backend: MitsubaBackend, tmp_path: Path
+) -> None:
+    scene = converted(tmp_path, FLOOR.format(more=""))
+    shown(backend, scene, **{"/World.datagen:fill": 0.0})
+    hdr = backend.render("top", SIZE, {"hdr"}).hdr
+    assert hdr is not None
+    np.testing.assert_allclose(hdr.mean(), srgb_decode(0.5) * srgb_decode(0.3), rtol=0.02)
+
+
 def test_the_headlight_adds_albedo_times_light_times_cosine(
     backend: MitsubaBackend, tmp_path: Path
 ) -> None:

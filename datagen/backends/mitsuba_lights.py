@@ -21,6 +21,7 @@ _PROFILE_SIZE = 256
 _WIDEST_CONE = 85.0
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
 _AMBIENT = "ambient"
+_AMBIENT_WITHOUT_LIGHTS = 0.3  # MuJoCo's, where a scene has no light at all.
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,16 @@ def ambient_radiance(scene: Scene) -> NDArray[np.float64]:
     """Linear radiance of the constant surroundings, [3]: decoded ambient plus fill."""
     world = scene.stage.GetPrimAtPath("/World")
     ambient = np.zeros(3)
-    if world.GetAttribute("datagen:headlight:active").Get():
+    lit = bool(world.GetAttribute("datagen:headlight:active").Get())
+    if lit:
         ambient += np.array(world.GetAttribute("datagen:headlight:ambient").Get())
     for light in scene.info.lights:
         prim = scene.stage.GetPrimAtPath(light.path)
         if UsdGeom.Imageable(prim).ComputeVisibility() != UsdGeom.Tokens.invisible:
             ambient += np.array(prim.GetAttribute("datagen:ambient").Get())
+            lit = True
+    if not lit:
+        ambient += _AMBIENT_WITHOUT_LIGHTS
     return srgb_decode(ambient) + float(world.GetAttribute("datagen:fill").Get())
 
 
