@@ -10,12 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pxr import Gf, Usd, UsdPhysics
 
-from scenes.transforms import (
-    quaternion_from_rotation,
-    rigid,
-    rigid_inverse,
-    rotation_from_quaternion,
-)
+from scenes.transforms import quaternion_from_rotation, rigid, rigid_inverse
 
 FOLLOWER_SHARE = 1e-6
 """Mass and inertia of a welded body as a share of those of the link that carries its own."""
@@ -85,12 +80,6 @@ def merged_mass(
     moments, vectors = np.linalg.eigh(total)
     vectors[:, 2] = np.cross(vectors[:, 0], vectors[:, 1])
     return MassProperties(float(masses.sum()), center, moments, quaternion_from_rotation(vectors))
-
-
-def inertia_matrix(properties: MassProperties) -> NDArray[np.float64]:
-    """Inertia about the centre of mass along the axes of the body [kg m^2], [3, 3]."""
-    R = rotation_from_quaternion(properties.axes)
-    return R @ np.diag(properties.inertia) @ R.T
 
 
 def author_mass(prim: Usd.Prim, properties: MassProperties) -> None:
