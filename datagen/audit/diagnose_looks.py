@@ -43,7 +43,7 @@ _TURN_FIT_MIN = 0.35
 _POINTS_MAX = 600
 _ALIKE = 0.85
 """Correlation of an object's two albedos from which its texture lies alike in both."""
-_UNSEEN = 0.015
+_UNSEEN = 0.025
 """Difference of two albedos, in display units, that no turned texture is looked for behind."""
 
 
