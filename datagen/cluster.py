@@ -62,8 +62,8 @@ def _run_on_dask(
         "distributed.scheduler.work-stealing": False,
     }
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set(settings))
         scratch = stack.enter_context(TemporaryDirectory(prefix="datagen-"))
+        stack.enter_context(dask.config.set(settings | {"temporary-directory": scratch}))
         # The command itself ends its workers.
         with interrupts_held():
             cluster = stack.enter_context(
@@ -75,7 +75,6 @@ def _run_on_dask(
                     # Without an address it would take port 8787, whoever has it.
                     dashboard_address="127.0.0.1:0",
                     scheduler_kwargs={"dashboard": False},
-                    local_directory=scratch,
                     memory_limit=None,
                     silence_logs=logging.CRITICAL,
                 )
