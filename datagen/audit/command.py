@@ -17,7 +17,7 @@ from datagen.stopwatch import Stopwatch
 
 FOLDER = "audit"
 """Folder of the files inside the run folder, where no other is named."""
-_RENDERING = ("scene", "apply", "rows made again")
+_RENDERING = ("scene", "exposure", "apply", "rows made again")
 
 
 def audit_command(
