@@ -32,6 +32,9 @@ _SWAP_MARGIN = 0.15
 _BRIGHTNESS_RANGE = (0.87, 1.13)
 _SCALE_OFF = 0.05
 _DEVIATIONS = 1.75
+_DEVIATIONS_OFF = 1.25
+"""The same where the sum of all lights is wrong, so that one of them must be."""
+_SUM_OFF = 0.01
 _SHARE_MIN = 0.05
 _MISSING, _DOUBLED = 0.3, 1.6
 _OBJECT_PIXELS_MIN = 100
@@ -99,12 +102,22 @@ def diagnose_picture(pair: ViewPair, looks: Looks) -> list[Finding]:
     return found
 
 
-def diagnose_lights(pair: ViewPair, scales: tuple[LightScale, ...]) -> list[Finding]:
-    """Name lights of the stage that shine otherwise in MuJoCo's picture."""
+def diagnose_lights(
+    pair: ViewPair, scales: tuple[LightScale, ...], ratio: float | None = None
+) -> list[Finding]:
+    """Name lights of the stage that shine otherwise in MuJoCo's picture.
+
+    Args:
+        pair: The view.
+        scales: How each light shines there.
+        ratio: Luminance of the stage's lights over that of MuJoCo's picture.
+    """
     found: list[Finding] = []
+    wrong = ratio is not None and abs(ratio - 1.0) > _SUM_OFF
+    deviations = _DEVIATIONS_OFF if wrong else _DEVIATIONS
     for light in scales:
         off = light.scale - light.expected
-        if light.share < _SHARE_MIN or abs(off) < max(_SCALE_OFF, _DEVIATIONS * light.deviation):
+        if light.share < _SHARE_MIN or abs(off) < max(_SCALE_OFF, deviations * light.deviation):
             continue
         subject = f"light {light.name}"
         if light.expected == 0.0 or light.scale < _MISSING:

@@ -56,7 +56,8 @@ def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
         maps["light_formula"] = _bytes(light.formula)
         maps["light_difference"] = light.difference
         notes.extend(light.notes)
-        findings.extend(diagnose_lights(pair, light.scales))
+        ratio = light.metrics.get("light.luminance_ratio")
+        findings.extend(diagnose_lights(pair, light.scales, ratio))
     if looks.albedo is not None:
         found, by_object = albedo_metrics(pair, *looks.albedo)
         metrics |= found
