@@ -62,9 +62,7 @@ def main() -> None:
             "size=[320, 320]", "cameras=[agentview]", "scenes.0.libero.tasks=[0]",
         ]  # fmt: skip
         options = {"output": folder, "limit": 2, "seed": 2}
-        pipeline.run(
-            load_config(Path("configs/libero.yaml"), changes, options), SilentProgress()
-        )
+        pipeline.run(load_config(Path("configs/libero.yaml"), changes, options), SilentProgress())
         path_traced, mujoco = read_rows(Path(folder) / "data")
     pictures = panels(path_traced, mujoco)
     height, width = next(iter(pictures.values())).shape[:2]

@@ -21,6 +21,7 @@ _EXIT_CODES = (
     ("writers.errors", "PlanError", 2),
     ("writers.errors", "WriteError", 4),
     ("scenes.errors", "MissingExtraError", 2),
+    ("scenes.errors", "StorageError", 4),
     ("scenes.errors", "SceneError", 3),
     ("randomizers.errors", "RandomizerError", 2),
     ("datagen.backends.errors", "BackendError", 4),

@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from datagen.backends.registry import open_backend
 from datagen.plan import ScenePlan
 from datagen.preparation import PreparedRun, PreparedScene
-from datagen.shard_job import ShardOutcome
+from datagen.shard_job import ShardOutcome, backend_options
 from writers import SCHEMA_VERSION, Manifest, ShardRecord, TableEntry
 
 
@@ -29,8 +30,14 @@ def run_manifest(
         outcomes: What came of the shards made now, by name.
         flags: Rows by flag.
     """
-    described = {name: fields for o in outcomes.values() for name, fields in o.backends.items()}
     config = run.config
+    described = {name: fields for o in outcomes.values() for name, fields in o.backends.items()}
+    for name in config.backends:
+        if name not in described:
+            # All shards were made by a run that was stopped before its manifest.
+            described[name] = open_backend(
+                name, backend_options(config, name, run.jobs()[0])
+            ).describe()
     return Manifest(
         schema_version=SCHEMA_VERSION,
         seed=config.seed,
@@ -38,7 +45,7 @@ def run_manifest(
         label_bits=run.label_bits,
         versions=dict(run.versions),
         config={**run.deciding_config, "output": config.parquet.model_dump(mode="json")},
-        backends={name: dict[str, JsonValue](described.get(name, {})) for name in config.backends},
+        backends={name: dict[str, JsonValue](described[name]) for name in config.backends},
         parts=[
             TableEntry.model_validate(
                 {

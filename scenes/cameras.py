@@ -59,6 +59,11 @@ def pinhole(scene: Scene, camera: str, width: int, height: int) -> Pinhole:
             f"{scene.info.scene_id}: camera {camera!r} is orthographic; "
             "pictures are made by perspective cameras only."
         )
+    if prim.GetVerticalApertureAttr().Get() <= 0:
+        raise SceneError(
+            f"{scene.info.scene_id}: camera {camera!r} has a field of view of 0 degrees; "
+            "give it one above 0."
+        )
     per_aperture = height / prim.GetVerticalApertureAttr().Get()
     across = per_aperture
     if prim.GetPrim().GetAttribute(_FIXED_ASPECT).Get():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
+import numpy as np
 
 from scenes.containment import Roots, refuse_unsafe_files
 from scenes.errors import AssetError
@@ -84,3 +85,10 @@ def _check_files(spec: mujoco.MjSpec, source: Path, roots: Roots) -> list[str]:
                 "MuJoCo alone would show the first"
             )
     return changes
+
+
+def model_bytes(model: mujoco.MjModel) -> bytes:
+    """A compiled model as MuJoCo's binary format holds it."""
+    buffer = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
+    mujoco.mj_saveModel(model, None, buffer)
+    return buffer.tobytes()

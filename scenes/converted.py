@@ -14,7 +14,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from scenes.bundle import Bundle
-from scenes.compilation import CompiledModel, compile_mjcf
+from scenes.compilation import CompiledModel, compile_mjcf, model_bytes
 from scenes.config import MjcfSource
 from scenes.conversion import Description
 from scenes.errors import SceneError
@@ -112,9 +112,7 @@ def libero_scene(
 
 def model_digest(model: mujoco.MjModel) -> str:
     """BLAKE2b of a compiled model."""
-    buffer = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
-    mujoco.mj_saveModel(model, None, buffer)
-    return blake2b(buffer.tobytes(), digest_size=16).hexdigest()
+    return blake2b(model_bytes(model), digest_size=16).hexdigest()
 
 
 def _convert_compiled(compiled: CompiledModel, out: Path, source: MjcfSource) -> Scene:

@@ -7,6 +7,10 @@ class SceneError(Exception):
     """A scene was refused or could not be made; the message is one sentence for the user."""
 
 
+class StorageError(SceneError):
+    """A scene could not be written: the disk is full, or the folder may not be written to."""
+
+
 class AssetError(SceneError):
     """A mesh, a texture or another file that a scene needs is missing or not usable."""
 

@@ -7,13 +7,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import mujoco
-
 from scenes.bodies import convert_bodies, convert_geoms
 from scenes.cameras import convert_cameras
-from scenes.compilation import CompiledModel
+from scenes.compilation import CompiledModel, model_bytes
 from scenes.conversion import Conversion, Description
-from scenes.errors import SceneError
+from scenes.errors import StorageError
 from scenes.grouping import drawn_geoms
 from scenes.info import SCENE_FORMAT, SceneInfo
 from scenes.inventory import count_elements, refuse_inexpressible
@@ -61,7 +59,7 @@ def convert_model(
         out.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     except OSError as error:
-        raise SceneError(f"{out}: cannot be written: {error.strerror or error}.") from error
+        raise StorageError(f"{out}: cannot be written: {error.strerror or error}.") from error
     try:
         conversion = _start(compiled, temporary, description, states, texture_store)
         _convert(conversion)
@@ -69,7 +67,7 @@ def convert_model(
         temporary.chmod(0o755)
         temporary.rename(out)
     except OSError as error:
-        raise SceneError(f"{out}: cannot be written: {error.strerror or error}.") from error
+        raise StorageError(f"{out}: cannot be written: {error.strerror or error}.") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return Scene.open(out)
@@ -125,7 +123,8 @@ def _write(conversion: Conversion, states: Mapping[str, Placement], model_file: 
     conversion.stage.GetRootLayer().Save()
     if model_file is None:
         model_file = "model.mjb"
-        mujoco.mj_saveModel(conversion.model, str(folder / model_file), None)
+        # MuJoCo itself would only warn of a full disk.
+        (folder / model_file).write_bytes(model_bytes(conversion.model))
     info = _info(conversion, next(iter(states)), model_file)
     info.write(folder / "scene.json")
     conversion.report.write(folder / "report.json")

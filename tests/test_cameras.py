@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
@@ -98,3 +100,14 @@ def test_orthographic_camera_is_in_the_stage_but_gives_no_pinhole(scene: Scene) 
 def test_unknown_camera_is_answered_with_the_known_ones(scene: Scene) -> None:
     with pytest.raises(SceneError, match=r"no camera 'fornt'\. Known: still, measured"):
         camera_path(scene, "fornt")
+
+
+def test_camera_without_a_field_of_view_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "scene.xml"
+    path.write_text(
+        '<mujoco><worldbody><geom type="sphere" size=".1"/><camera name="shut" fovy="0"/>'
+        "</worldbody></mujoco>"
+    )
+    scene = convert_mjcf(path, tmp_path / "scene")
+    with pytest.raises(SceneError, match="'shut' has a field of view of 0"):
+        pinhole(scene, "shut", 32, 24)

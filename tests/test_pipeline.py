@@ -244,3 +244,13 @@ def test_a_refused_model_ends_a_run_with_exit_code_3(
     assert told in message and "missing.obj" in message
     assert "Traceback" not in message
     assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
+
+
+def test_a_manifest_states_its_renderers_though_an_earlier_run_made_the_shards(
+    finished: dict[str, object],
+) -> None:
+    folder = Path(str(finished["output"]))
+    before = read_manifest(folder).backends
+    (folder / "manifest.json").unlink()
+    assert made(finished).rows_made == 0
+    assert read_manifest(folder).backends == before

@@ -93,7 +93,13 @@ class MitsubaBackend:
     def open(self, scene: Scene) -> None:
         """Load a scene."""
         self.close()
-        self._opened = _Opened(self._mi, scene, self._soft_copies)
+        try:
+            self._opened = _Opened(self._mi, scene, self._soft_copies)
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())
+            raise BackendError(
+                f"{scene.info.scene_id}: Mitsuba cannot show this scene: {reason}"
+            ) from error
 
     def apply(self, sample: SampleLayer) -> None:
         """Show a sample of the open scene."""
