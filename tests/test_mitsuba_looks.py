@@ -12,7 +12,8 @@ from datagen.backends.mitsuba import MitsubaBackend
 from scenes import SampleLayer, convert_mjcf, srgb_decode
 
 DARK = """
-<mujoco><visual><headlight active="1" ambient="0 0 0" diffuse="0 0 0" specular="0 0 0"/></visual><asset>
+<mujoco><visual><headlight active="1" ambient="0 0 0" diffuse="0 0 0" specular="0 0 0"/></visual>
+<asset>
 <texture name="check" type="2d" builtin="checker" rgb1="1 0 0" rgb2="0 0 1" width="8" height="8"/>
 <material name="lamp" rgba=".8 .4 .6 1" emission="{emission}"/>
 <material name="sign" texture="check" texrepeat="2 2" emission="{emission}"/>
