@@ -13,6 +13,7 @@ from datagen.audit.similarity import box_mean, interior, luminance_ratio
 from datagen.audit.textures import (
     TURNS,
     fit_turn,
+    plain_turn,
     texture_coordinates,
     texture_file,
     turned_colors,
@@ -241,20 +242,23 @@ def _turned(pair: ViewPair, path: str, name: str, mine: Mask) -> Finding | None:
     if np.count_nonzero(hit) < _OBJECT_PIXELS_MIN // 2:
         return None
     colors = turned_colors(file, st[hit])
-    first, second = (
-        fit_turn(colors, albedo.reshape(-1, 3)[rows[hit]])
-        for albedo in albedos
-        if albedo is not None
-    )
+    shown = [albedo.reshape(-1, 3)[rows[hit]] for albedo in albedos if albedo is not None]
+    first, second = (fit_turn(colors, albedo) for albedo in shown)
     if (
-        first.best == second.best
-        or min(max(first.scores), max(second.scores)) < _TURN_FIT_MIN
-        or first.scores[first.best] - first.scores[second.best] < _TURN_MARGIN
-        or second.scores[second.best] - second.scores[first.best] < _TURN_MARGIN
+        first.best != second.best
+        and min(max(first.scores), max(second.scores)) >= _TURN_FIT_MIN
+        and first.scores[first.best] - first.scores[second.best] >= _TURN_MARGIN
+        and second.scores[second.best] - second.scores[first.best] >= _TURN_MARGIN
     ):
-        return None
-    wrong = pair.candidate.backend if first.best == 0 else pair.reference.backend
-    turn = TURNS[second.best if first.best == 0 else first.best]
+        wrong = pair.candidate.backend if first.best == 0 else pair.reference.backend
+        turn = TURNS[second.best if first.best == 0 else first.best]
+    else:
+        right = int(second.scores[0] > first.scores[0])
+        plain = plain_turn(colors, shown[right], shown[1 - right])
+        if (first, second)[right].scores[0] < _TURN_FIT_MIN or plain is None:
+            return None
+        wrong = (pair.candidate.backend, pair.reference.backend)[right]
+        turn = TURNS[plain]
     return Finding(
         "texture_flipped",
         f"object {name}",

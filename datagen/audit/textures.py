@@ -28,6 +28,8 @@ _NEIGHBOURS = 24
 _EVERY_FACE = 100
 """Faces up to which every one is tried, however far its centre is."""
 _SLACK = 1e-3
+_PLAIN_ERROR_MAX = 0.03
+_PLAIN_MARGIN = 0.4
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,33 @@ def fit_turn(colors: Floats, albedo: NDArray[np.float32]) -> TextureFit:
     return TextureFit(tuple(max(_correlation(c, shown) for c in turn) for turn in colors))
 
 
+def plain_turn(
+    colors: Floats, right: NDArray[np.float32], wrong: NDArray[np.float32]
+) -> int | None:
+    """Turn that lays a plain area of the texture where one side shows it plain.
+
+    Plain colours correlate with nothing, so this asks how far off they are.
+
+    Args:
+        colors: What `turned_colors` gave.
+        right: Linear albedo of the side that shows the texture the stage's way, [n, 3].
+        wrong: Linear albedo of the other side at the same points, [n, 3].
+
+    Returns:
+        Index into `TURNS`; None where no turn explains the other side, or its mean colour does
+        as well, as a texture that is missing would.
+    """
+    shown, other = (srgb_encode(albedo.astype(np.float64)) for albedo in (right, wrong))
+    sharpness = int(np.argmax([_correlation(version, shown) for version in colors[0]]))
+    own = colors[0, sharpness]
+    tint = (shown * own).sum(axis=0) / np.maximum((own * own).sum(axis=0), 1e-9)
+    errors = np.array([min(_distance(c * tint, other) for c in turn) for turn in colors])
+    best = int(np.argmin(errors[1:])) + 1
+    rivals = min(float(errors[0]), _distance(shown.mean(axis=0), other))
+    explained = errors[best] < _PLAIN_ERROR_MAX and errors[best] < _PLAIN_MARGIN * rivals
+    return best if explained else None
+
+
 @lru_cache(maxsize=16)
 def _texels(file: Path, changed: int) -> tuple[NDArray[np.uint8], ...]:
     """Display picture of a texture at every sharpness; `changed` tells versions of a file apart."""
@@ -122,6 +151,11 @@ def _sample(texels: NDArray[np.uint8], s: Floats, t: Floats) -> Floats:
         for k in range(3)
     ]
     return np.stack(channels, axis=1) / 255.0
+
+
+def _distance(first: Floats, second: Floats) -> float:
+    """Root mean square difference of display colours."""
+    return float(np.sqrt(np.mean((first - second) ** 2)))
 
 
 def _correlation(first: Floats, second: Floats) -> float:
