@@ -276,9 +276,12 @@ def _apart(first: Colors, second: Colors) -> float:
 
 
 def _correlated(first: Colors, second: Colors) -> float:
+    """Correlation of two albedos; two plain ones agree, a plain one with any other does not."""
     a, b = first - first.mean(axis=0), second - second.mean(axis=0)
-    norm = float(np.sqrt((a**2).sum() * (b**2).sum()))
-    return float((a * b).sum()) / norm if norm > 1e-6 * a.size else 1.0
+    plain = [float((each**2).sum()) <= 1e-6 * each.size for each in (a, b)]
+    if any(plain):
+        return float(all(plain))
+    return float((a * b).sum() / np.sqrt((a**2).sum() * (b**2).sum()))
 
 
 def _within(value: float, limits: tuple[float, float]) -> bool:
