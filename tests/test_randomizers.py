@@ -7,7 +7,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -565,19 +564,6 @@ def test_a_recipe_of_another_scene_is_refused(desk, lamps):
         replay(fresh(lamps), other)
     with pytest.raises(RandomizerError, match=r"recipe\[0\]: should have the keys attempt"):
         parse_recipe('[{"target": 1}]')
-
-
-def test_a_sample_is_drawn_within_ten_milliseconds(desk):
-    randomizers = SECTION.validate_python(EVERYTHING)
-    drawn(desk, *randomizers)
-    times = []
-    for episode in range(30):
-        sample = fresh(desk)
-        start = time.process_time()
-        randomize(sample, randomizers, SampleId("scene", episode, 0), 1)
-        times.append(time.process_time() - start)
-
-    assert sorted(times)[3] < 0.01
 
 
 def test_a_section_is_a_list_or_a_mapping_of_names():
