@@ -14,7 +14,6 @@ from datagen.interrupts import interrupts_held
 from datagen.shard_job import ShardJob, ShardOutcome, make_shard
 
 _TOPIC = "datagen-views"
-_SHUTDOWN_SECONDS = 5
 
 
 def threads_per_worker(workers: int) -> int:

@@ -38,18 +38,6 @@ def collides(model: mujoco.MjModel, geom: int) -> bool:
     return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
 
 
-def proxy_pose(model: mujoco.MjModel, geom: int, T_body_geom: Matrix) -> Matrix | None:
-    """Pose of the box around a geom in its body [m], [4, 4], its half extents as scale.
-
-    The box is the geom's axis-aligned bounding box in the geom's own frame, a flat one thickened.
-    None for planes.
-    """
-    if model.geom_type[geom] == _GEOM.mjGEOM_PLANE:
-        return None
-    center, half = model.geom_aabb[geom][:3], model.geom_aabb[geom][3:]
-    return T_body_geom @ _scale(center - half, center + half)
-
-
 def convert_proxies(conversion: Conversion) -> None:
     """Write the proxies of all colliding geoms, by the description's rule.
 

@@ -256,6 +256,17 @@ def test_a_ray_leaves_a_culled_face_far_from_the_worlds_origin(tmp_path: Path) -
     np.testing.assert_allclose(buffers.depth, 1.0, atol=1e-5)
 
 
+def test_a_changed_material_is_refused_and_not_ignored(
+    things: Scene, backend: MitsubaBackend
+) -> None:
+    backend.open(things)
+    sample = SampleLayer(things, "rest")
+    material = next(iter(things.stage.GetPrimAtPath("/World/materials").GetChildren())).GetPath()
+    sample.set(f"{material}/surface.inputs:roughness", 0.1)
+    with pytest.raises(BackendError, match="inputs:roughness"):
+        backend.apply(sample)
+
+
 def test_an_unknown_pass_is_refused_by_name(things: Scene, backend: MitsubaBackend) -> None:
     shown(backend, things)
     with pytest.raises(BackendError, match="flow"):

@@ -22,9 +22,6 @@ EXTRA_PASSES = ("distance", "normal", "albedo", "hdr")
 FLOAT_PASSES = ("depth", *EXTRA_PASSES)
 """Passes stored as a row-major list of float32."""
 
-KEY_COLUMNS = ("scene_id", "episode_index", "frame_index", "camera", "backend")
-"""Columns that together name a row."""
-
 IMAGE_TYPE = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
 """Arrow type of a picture column: an encoded file and its (absent) name."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import UsdGeom
+from pxr import Sdf, UsdGeom
 
 from datagen.backends.background import Background
 from datagen.backends.base import Buffers, Pass, Size
@@ -34,6 +34,7 @@ from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
 PASSES: frozenset[Pass] = frozenset(
     {"rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position"}
 )
+_MATERIALS = Sdf.Path("/World/materials")
 _LOOK: frozenset[Pass] = frozenset({"rgb", "hdr"})
 
 
@@ -102,8 +103,17 @@ class MitsubaBackend:
             ) from error
 
     def apply(self, sample: SampleLayer) -> None:
-        """Show a sample of the open scene."""
+        """Show a sample of the open scene.
+
+        Raises:
+            BackendError: The sample changes a material, which is read at opening only.
+        """
         opened = self._scene()
+        for path in sorted(sample.paths):
+            if path.HasPrefix(_MATERIALS):
+                raise BackendError(
+                    f"mitsuba: a sample cannot change {path}: it is read at opening."
+                )
         opened.scene.show(sample)
         opened.update(sample.noise_seed)
 

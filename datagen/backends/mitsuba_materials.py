@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pxr import Usd, UsdShade
+from pxr import UsdShade
 
 from datagen.backends.errors import BackendError
 from scenes import Scene, srgb_decode
@@ -99,16 +99,6 @@ def part_glow(scene: Scene) -> NDArray[np.float32]:
         share = float((emissive / np.maximum(color, 1e-9)).max())
         glow[part.part] = srgb_decode(share)
     return glow
-
-
-def diffuse_attributes(stage: Usd.Stage) -> frozenset[str]:
-    """Paths of the material inputs that this backend reads once, at opening."""
-    return frozenset(
-        str(attribute.GetPath())
-        for prim in stage.Traverse()
-        if prim.IsA(UsdShade.Shader)
-        for attribute in prim.GetAttributes()
-    )
 
 
 def _read_rgb(path: Path) -> NDArray[np.uint8]:
