@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 ARGS :=
 
-.PHONY: libero test sync format type check bench faults
+.PHONY: libero test sync format type check bench faults corpus
 .DEFAULT_GOAL := test
 
 libero: $(VENV)/.libero
@@ -36,6 +36,9 @@ bench: $(VENV)/.dev
 
 faults: $(VENV)/.dev
 	$(BIN)/python bench/planted_faults.py $(ARGS)
+
+corpus: $(VENV)/.dev
+	$(BIN)/python bench/corpus.py $(ARGS)
 
 $(VENV)/bin/python:
 	@for python in python3 python3.13 python3.12 python3.11; do \

@@ -26,7 +26,7 @@ from scenes.scene import Scene
 from scenes.settle import settle
 from scenes.states import Placement, write_state
 
-CONVERTER = 8
+CONVERTER = 9
 """Raised whenever the same source would give another stage; part of the cache key."""
 
 VISUAL_GROUP = 1

@@ -58,6 +58,11 @@ def joint_drives(model: mujoco.MjModel, report: SceneReport) -> dict[int, Drive]
     return drives
 
 
+def driving_actuators(model: mujoco.MjModel) -> int:
+    """Count the actuators that drives express."""
+    return sum(_inexpressible(model, actuator) is None for actuator in range(model.nu))
+
+
 def author_drive(prim: Usd.Prim, kind: str, drive: Drive) -> None:
     """Author a drive on a joint.
 

@@ -8,7 +8,7 @@ import numpy as np
 from scenes.conversion import Conversion
 from scenes.errors import SceneError
 from scenes.grouping import WORLD
-from scenes.materials import geom_texture
+from scenes.materials import geom_look, geom_texture, shown_rgba
 from scenes.proxies import collides
 
 _OBJ = mujoco.mjtObj
@@ -82,6 +82,14 @@ def _note_materials(conversion: Conversion) -> None:
     model, report = conversion.model, conversion.report
     role = mujoco.mjtTextureRole
     shown_roles = [int(role.mjTEXROLE_RGB), int(role.mjTEXROLE_RGBA)]
+    for geom in sorted(conversion.drawn):
+        look = geom_look(model, geom)
+        if shown_rgba(look) != look.rgba:
+            values = " ".join(f"{value:g}" for value in look.rgba)
+            report.approximated.append(
+                f"geom {conversion.name(_OBJ.mjOBJ_GEOM, geom) or geom}: rgba {values} is shown "
+                "within 0 to 1; no surface reflects more than all light"
+            )
     for material in sorted({int(model.geom_matid[geom]) for geom in conversion.drawn} - {-1}):
         name = conversion.name(_OBJ.mjOBJ_MATERIAL, material) or material
         if model.mat_reflectance[material] > 0:

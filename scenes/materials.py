@@ -71,6 +71,11 @@ def geom_texture(model: mujoco.MjModel, material: int) -> int:
     return texture if texture >= 0 else int(textures[mujoco.mjtTextureRole.mjTEXROLE_RGBA])
 
 
+def shown_rgba(look: Look) -> tuple[float, float, float, float]:
+    """Colour and opacity of a look as far as a surface can have them: within 0 to 1."""
+    return _floats(np.clip(look.rgba, 0.0, 1.0))
+
+
 def roughness_from_shininess(shininess: float) -> float:
     """Perceptual roughness whose microfacet lobe is as wide as MuJoCo's Blinn-Phong lobe.
 
@@ -128,10 +133,11 @@ class Materials:
         provenance(material.GetPrim(), "material", name, look.material)
         surface = UsdShade.Shader.Define(self._stage, f"{path}/surface")
         surface.CreateIdAttr("UsdPreviewSurface")
-        color = Gf.Vec3f(*(float(c) for c in srgb_decode(look.rgba[:3])))
+        shown = shown_rgba(look)
+        color = Gf.Vec3f(*(float(c) for c in srgb_decode(shown[:3])))
         diffuse = surface.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f)
         diffuse.Set(color)
-        surface.CreateInput("opacity", Sdf.ValueTypeNames.Float).Set(look.rgba[3])
+        surface.CreateInput("opacity", Sdf.ValueTypeNames.Float).Set(shown[3])
         roughness = look.roughness
         if roughness < 0:
             roughness = roughness_from_shininess(look.shininess)

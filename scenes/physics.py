@@ -18,7 +18,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 from scenes.contacts import convert_contacts
 from scenes.conversion import Conversion
-from scenes.drives import Drive, joint_drives
+from scenes.drives import Drive, driving_actuators, joint_drives
 from scenes.equalities import convert_equalities
 from scenes.grouping import WORLD
 from scenes.info import BodyInfo
@@ -109,6 +109,7 @@ def convert_physics(conversion: Conversion) -> None:
     report.counts_out |= {
         "joints": len(physics.joints) + physics.free,
         "equalities": closed,
+        "actuators": driving_actuators(model),
         "joint drives": sum(joint in physics.joints for joint in physics.drives),
         "rigid links": physics.links,
         "articulations": sum(tree.articulated for tree in trees),

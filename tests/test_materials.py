@@ -73,6 +73,18 @@ def test_material_values_reach_the_surface(scene: Scene) -> None:
     assert np.allclose(inputs(scene, "plain")["emissiveColor"], 0.0)
 
 
+def test_colours_outside_0_to_1_are_shown_within_and_reported(tmp_path: Path) -> None:
+    bright = '<geom name="bright" size="1" rgba=".5 7.5 -1 2"/>'
+    (tmp_path / "m.xml").write_text(f"<mujoco><worldbody>{bright}</worldbody></mujoco>")
+    scene = convert_mjcf(tmp_path / "m.xml", tmp_path / "out")
+    values = inputs(scene, "bright")
+    assert np.allclose(values["diffuseColor"], [srgb_decode(0.5), 1, 0])
+    assert values["opacity"] == 1.0
+    report = json.loads((scene.folder / "report.json").read_text(encoding="utf-8"))
+    said = "geom bright: rgba 0.5 7.5 -1 2 is shown within 0 to 1"
+    assert any(line.startswith(said) for line in report["approximated"])
+
+
 def test_metallic_and_roughness_of_the_model_reach_the_surface(scene: Scene) -> None:
     tin, dotted, plain = (inputs(scene, part) for part in ("tin", "dotted", "plain"))
     assert tin["metallic"] == pytest.approx(0.7) and tin["useSpecularWorkflow"] == 0

@@ -422,6 +422,10 @@ def test_counts_of_joints_and_constraints_are_reported(workshop: Scene) -> None:
     assert counts["counts_in"]["joints"] == counts["counts_out"]["joints"] == 10
     assert (counts["counts_in"]["equalities"], counts["counts_out"]["equalities"]) == (5, 3)
     assert counts["counts_out"]["joint drives"] == 3
+    unexpressed = [line for line in counts["left_out"] if line.startswith("actuator ")]
+    expressed = counts["counts_out"]["actuators"]
+    assert counts["counts_in"]["actuators"] == expressed + len(unexpressed)
+    assert unexpressed
     assert counts["counts_out"]["articulations"] == 3
     assert any(line.startswith("body finger: it has 3 joints") for line in counts["approximated"])
 

@@ -1,0 +1,93 @@
+"""The table of a corpus sweep, and the models that are not in its good columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+BAR = 0.99
+TIES = 0.9
+"""Share of the differing pixels that coplanar faces or rounding must explain to be the cause."""
+_COLUMNS = (
+    "package", "roots", "compile", "scenes", "converted", "refused", "shown", ">=99%", "mean ids",
+    "worst", "interior", "unsettled",
+)  # fmt: skip
+_SETTLED = frozenset({"MuJoCo refuses", "no geom", "refused", "shown"})
+
+
+def totals(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Count the models of each package, and of all."""
+    packages = list(dict.fromkeys(line["package"] for line in lines))
+    rows = [_row(name, [x for x in lines if x["package"] == name]) for name in packages]
+    return [*rows, _row("all", lines)]
+
+
+def _row(name: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    shown = [line for line in lines if line["status"] == "shown"]
+    good = [line for line in shown if line["share"] >= BAR]
+    refused = Counter(line["why"] for line in lines if line["status"] == "refused")
+    return {
+        "package": name,
+        "roots": len(lines),
+        "compile": sum(line.get("compiles", False) for line in lines),
+        "scenes": sum(line.get("geoms", 0) > 0 for line in lines),
+        "converted": sum("report" in line for line in lines),
+        "refused": sum(refused.values()),
+        "shown": len(shown),
+        ">=99%": len(good),
+        "mean ids": sum(line["mean"] for line in shown) / len(shown) if shown else None,
+        "worst": min((line["share"] for line in shown), default=None),
+        "interior": sum(line["interior"] for line in shown),
+        "unsettled": sum(line["status"] not in _SETTLED for line in lines)
+        + sum(bool(line.get("report")) for line in lines),
+        "refused by kind": dict(refused),
+        "MuJoCo refuses by kind": dict(
+            Counter(line["why"] for line in lines if line["status"] == "MuJoCo refuses")
+        ),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """Lay out a line per package, then the reasons of refusals."""
+    cells = [_COLUMNS, *(tuple(_cell(row[column]) for column in _COLUMNS) for row in rows)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(_COLUMNS))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]
+    for key in ("refused by kind", "MuJoCo refuses by kind"):
+        counted = ", ".join(f"{kind} {count}" for kind, count in rows[-1][key].items())
+        lines.append(f"{key}: {counted or 'none'}")
+    return lines
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{100 * value:.3f}%" if isinstance(value, float) else str(value)
+
+
+def rest(lines: Iterable[dict[str, Any]]) -> list[str]:
+    """Tell every model that is refused, unsettled or below the bar, with its kind of reason."""
+    told: list[str] = []
+    for line in lines:
+        name = f"{line['package']} {line['model']}"
+        if line.get("report"):
+            told.append(f"{name}: not accounted for: {'; '.join(line['report'])}")
+        if line["status"] == "shown":
+            if line["share"] < BAR:
+                told.append(f"{name}: {100 * line['share']:.2f} %: {cause(line)}")
+        elif line["status"] not in ("MuJoCo refuses", "no geom"):
+            told.append(f"{name}: {line['status']}: {line.get('message', '')[:300]}")
+    return told
+
+
+def cause(line: dict[str, Any]) -> str:
+    """Kind of reason why a model is below the bar."""
+    pairs = ", ".join(f"{first} for {second} {count}" for first, second, count in line["pairs"])
+    kind = "coplanar faces or rounding" if line["explained"] >= TIES else "not explained"
+    return f"{kind} ({100 * line['explained']:.0f} % of misses): {pairs}"
