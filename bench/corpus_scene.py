@@ -28,7 +28,7 @@ SIZE = Size(256, 256)
 BAR = 0.99
 """Share of pixels whose parts agree, in the worst of the four views."""
 FOVY = 45.0
-DISTANCE = 1.5
+DISTANCE = 1.2
 """Distance from the model's centre, in its extents."""
 VIEWS = ((45.0, -20.0), (135.0, -25.0), (225.0, -30.0), (315.0, -35.0))
 """Azimuth and elevation of the four cameras [deg]."""
@@ -151,6 +151,7 @@ class Sweeper:
             "parts": len(scene.info.parts),
             "share": worst["share"],
             "mean": float(np.mean([each["share"] for each in views])),
+            "surface": min(each["surface"] for each in views),
             "interior": sum(each["interior"] for each in views),
             "explained": worst["explained"],
             "pairs": worst["pairs"],
@@ -237,8 +238,10 @@ def measured(
         explained, _ = explained_share(scene, view, first, second)
     names = {part.part: part.name for part in scene.info.parts} | {0: "nothing"}
     pairs = Counter(zip(first[~same].tolist(), second[~same].tolist(), strict=True))
+    either = (first > 0) | (second > 0)
     facts = {
         "share": float(same.mean()),
+        "surface": float(same[either].mean()) if either.any() else 1.0,
         "interior": int(np.count_nonzero(~same & interior(first) & interior(second))),
         "explained": explained,
         "depth_p999": float(np.percentile(errors, 99.9)) if errors.size else 0.0,

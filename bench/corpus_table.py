@@ -11,7 +11,7 @@ TIES = 0.9
 """Share of the differing pixels that coplanar faces or rounding must explain to be the cause."""
 _COLUMNS = (
     "package", "roots", "compile", "scenes", "converted", "refused", "shown", ">=99%", "mean ids",
-    "worst", "interior", "unsettled",
+    "worst", "on parts", "interior", "unsettled",
 )  # fmt: skip
 _SETTLED = frozenset({"MuJoCo refuses", "no geom", "refused", "shown"})
 
@@ -38,6 +38,7 @@ def _row(name: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
         ">=99%": len(good),
         "mean ids": sum(line["mean"] for line in shown) / len(shown) if shown else None,
         "worst": min((line["share"] for line in shown), default=None),
+        "on parts": sum(line["surface"] for line in shown) / len(shown) if shown else None,
         "interior": sum(line["interior"] for line in shown),
         "unsettled": sum(line["status"] not in _SETTLED for line in lines)
         + sum(bool(line.get("report")) for line in lines),

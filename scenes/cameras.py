@@ -39,7 +39,9 @@ class Pinhole:
     width: int
     height: int
     near: float
-    """Distance from which the camera sees [m]."""
+    """Depth from which the camera sees [m]."""
+    far: float = math.inf
+    """Depth up to which it sees [m]."""
 
 
 def pinhole(scene: Scene, camera: str, width: int, height: int) -> Pinhole:
@@ -79,8 +81,8 @@ def pinhole(scene: Scene, camera: str, width: int, height: int) -> Pinhole:
         ]
     )
     (T_world_prim,) = scene.world_transforms([path])
-    near = float(prim.GetClippingRangeAttr().Get()[0])
-    return Pinhole(K, T_world_prim @ OPENCV_FROM_USD, width, height, near)
+    near, far = map(float, prim.GetClippingRangeAttr().Get())
+    return Pinhole(K, T_world_prim @ OPENCV_FROM_USD, width, height, near, far)
 
 
 def camera_path(scene: Scene, camera: str) -> str:

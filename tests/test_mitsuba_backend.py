@@ -256,6 +256,23 @@ def test_a_ray_leaves_a_culled_face_far_from_the_worlds_origin(tmp_path: Path) -
     np.testing.assert_allclose(buffers.depth, 1.0, atol=1e-5)
 
 
+@pytest.mark.parametrize("cull", [False, True])
+def test_nothing_is_seen_beyond_the_far_plane(tmp_path: Path, cull: bool) -> None:
+    xml = """<mujoco><visual><map zfar="2"/></visual><statistic extent="1"/><worldbody>
+      <geom type="plane" size="9 9 .1"/><geom size=".4" pos="0 5 .5"/>
+      <camera name="level" pos="0 0 .5" xyaxes="1 0 0 0 0 1" fovy="60"/>
+    </worldbody></mujoco>"""
+    backend = MitsubaBackend(spp=1, denoise=False, variant="llvm", cull_back_faces=cull)
+    scene = converted(tmp_path, xml)
+    shown(backend, scene)
+    depth = backend.render("level", SIZE, {"depth"}).depth
+    assert depth is not None
+    below = np.arange(SIZE.height) + 0.5 - SIZE.height / 2
+    slope = below / (SIZE.height / 2) * np.tan(np.radians(30))
+    expected = np.array([0.5 / s if s > 0.25 else np.inf for s in slope])
+    np.testing.assert_allclose(depth, np.tile(expected[:, None], SIZE.width), rtol=1e-5)
+
+
 def test_a_changed_material_is_refused_and_not_ignored(
     things: Scene, backend: MitsubaBackend
 ) -> None:

@@ -216,7 +216,7 @@ class MitsubaBackend:
             "fov": float(np.degrees(2.0 * np.arctan(view.height / (2.0 * focal)))),
             "fov_axis": "y",
             "near_clip": view.near,
-            "far_clip": 1e4,
+            "far_clip": view.far,
             "principal_point_offset_x": float(0.5 - view.K[0, 2] / view.width),
             "principal_point_offset_y": float(0.5 - view.K[1, 2] / view.height),
             "sampler": {"type": sampler, "sample_count": count},

@@ -37,6 +37,8 @@ def first_front_faces(
     origins, directions = _rays(view)
     direction = mitsuba.Vector3f(directions.T)
     start = mitsuba.Point3f(origins.T)
+    along = directions @ view.T_world_camera[:3, 2].astype(np.float32)
+    reach = mitsuba.Float((view.far - view.near) / along)
     shapes = scene.shapes_dr()
     open_shapes = [
         index for index, shape in enumerate(scene.shapes()) if shape.id() in seen_from_behind
@@ -49,12 +51,9 @@ def first_front_faces(
     normal = dr.zeros(mitsuba.Normal3f, count)
     albedo = dr.zeros(mitsuba.Color3f, count)
     for _ in range(_LIMIT):
-        hit = scene.ray_intersect(
-            mitsuba.Ray3f(start + direction * passed, direction),
-            mitsuba.RayFlags.All,
-            True,
-            active,
-        )
+        ray = mitsuba.Ray3f(start + direction * passed, direction)
+        ray.maxt = reach - passed
+        hit = scene.ray_intersect(ray, mitsuba.RayFlags.All, True, active)
         found = active & hit.is_valid()
         front = dr.dot(hit.n, direction) <= 0
         for index in open_shapes:
