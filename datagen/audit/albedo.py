@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datagen.audit.similarity import interior, psnr
+from datagen.audit.texture_filter import filtered_albedo
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers
 from scenes import srgb_encode
@@ -40,6 +41,11 @@ def albedo_metrics(
     inside = (first == second) & interior(first) & interior(second)
     if inside.any():
         metrics["albedo.interior_psnr"] = psnr(reference, candidate, inside)
+        filtered = filtered_albedo(pair.scene, pair.candidate.buffers)
+        if filtered is not None and pair.reference.backend == "mujoco":
+            smooth = inside & filtered.smooth
+            if smooth.any():
+                metrics["albedo.filtered_psnr"] = psnr(reference, filtered.colors, smooth)
     objects: dict[str, dict[str, float]] = {}
     same = (first == second) & (first > 0)
     instances = pair.reference.labels.instance

@@ -112,6 +112,7 @@ LOOKS_LIMITS: Mapping[str, Threshold] = {
     "light.ssim": Threshold(min=0.93),
     "light.flip": Threshold(max=0.05),
     "albedo.psnr": Threshold(min=30.0),
+    "albedo.filtered_psnr": Threshold(min=40.0),
     "rgb.luminance_ratio": Threshold(
         min=0.97, max=1.03, cameras={_WRIST: Limits(min=0.9, max=1.1)}, backends=_PATH_TRACED
     ),

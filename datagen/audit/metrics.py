@@ -43,6 +43,9 @@ METRICS: Mapping[str, Metric] = {
     "light.flip": Metric("", "MuJoCo's formula on the other geometry: FLIP"),
     "albedo.psnr": Metric("dB", "unlit colours: PSNR"),
     "albedo.interior_psnr": Metric("dB", "unlit colours away from edges: PSNR"),
+    "albedo.filtered_psnr": Metric(
+        "dB", "unlit colours away from edges and seams, textures filtered as MuJoCo does: PSNR"
+    ),
     "rgb.psnr": Metric("dB", "pictures: PSNR"),
     "rgb.ssim": Metric("", "pictures: SSIM"),
     "rgb.flip": Metric("", "pictures: mean FLIP"),

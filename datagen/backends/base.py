@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scenes import SampleLayer, Scene
 
-Pass = Literal["rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position"]
+Pass = Literal["rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position", "st"]
 
 
 class Size(NamedTuple):
@@ -44,6 +44,10 @@ class Buffers:
     """Diffuse reflectance, linear, 0 = nothing, [h, w, 3]."""
     position: NDArray[np.float32] | None = None
     """World point of the first hit [m], inf = nothing, [h, w, 3]."""
+    st: NDArray[np.float32] | None = None
+    """Texture coordinates of the first hit, v up, and their change to the next column and to the
+    next row on the plane of the same triangle; 0 = nothing, and without meaning on a part that has
+    no texture coordinates, [h, w, 3, 2]."""
 
 
 class Backend(Protocol):

@@ -16,7 +16,7 @@ from datagen.backends.background import Background
 from datagen.backends.base import Buffers, Pass, Size
 from datagen.backends.denoise import Denoiser
 from datagen.backends.errors import BackendError
-from datagen.backends.mitsuba_culled import first_front_faces
+from datagen.backends.mitsuba_culled import first_front_faces, upward
 from datagen.backends.mitsuba_geometry import PartMeshes
 from datagen.backends.mitsuba_lights import (
     COPIES,
@@ -32,7 +32,7 @@ from datagen.stopwatch import Stopwatch
 from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
 
 PASSES: frozenset[Pass] = frozenset(
-    {"rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position"}
+    {"rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position", "st"}
 )
 _MATERIALS = Sdf.Path("/World/materials")
 _LOOK: frozenset[Pass] = frozenset({"rgb", "hdr"})
@@ -89,6 +89,8 @@ class MitsubaBackend:
         self._guides = self._mi.load_dict({"type": "aov", "aovs": aovs})
         aovs = "shape:shape_index,position:position,normal:sh_normal,albedo:albedo"
         self._geometry = self._mi.load_dict({"type": "aov", "aovs": aovs})
+        aovs = "uv:uv,to_column:duv_dx,to_row:duv_dy"
+        self._coordinates = self._mi.load_dict({"type": "aov", "aovs": aovs})
         self._opened: _Opened | None = None
 
     def open(self, scene: Scene) -> None:
@@ -130,6 +132,9 @@ class MitsubaBackend:
         if passes - _LOOK:
             with self._watch("ids pass"):
                 found.update(self._geometric(opened, view))
+                if "st" in passes - found.keys():
+                    st = self._texture_coordinates(opened, view)
+                    found["st"] = np.where(found["part"][..., None, None] > 0, st, 0.0)
         return Buffers(**{name: found[name] for name in passes})
 
     def describe(self) -> dict[str, str]:
@@ -179,10 +184,11 @@ class MitsubaBackend:
 
     def _geometric(self, opened: _Opened, view: Pinhole) -> dict[str, NDArray[Any]]:
         if self._cull:
-            shape, position, normal, albedo = first_front_faces(
-                self._mi, opened.mitsuba_scene, view, opened.seen_from_behind
-            )
-            return _geometry(opened.parts_of(shape), position, normal, albedo, view)
+            hits = first_front_faces(self._mi, opened.mitsuba_scene, view, opened.seen_from_behind)
+            found = hits.position, hits.normal, hits.albedo
+            part = opened.parts_of(hits.shape)
+            hits.st[part == 0] = 0.0
+            return _geometry(part, *found, view) | {"st": hits.st}
         sensor = self._sensor(view, "stratified", 1)
         buffer = self._render(opened, self._geometry, sensor, self._seed(0))
         shape, position, normal, albedo = (
@@ -193,6 +199,11 @@ class MitsubaBackend:
         )
         part = opened.parts_of(shape)
         return _geometry(part, position, normal, albedo, view)
+
+    def _texture_coordinates(self, opened: _Opened, view: Pinhole) -> NDArray[np.float32]:
+        sensor = self._sensor(view, "stratified", 1)
+        buffer = self._render(opened, self._coordinates, sensor, self._seed(0))
+        return upward(buffer[..., -6:].reshape(*buffer.shape[:2], 3, 2))
 
     def _render(self, opened: _Opened, integrator: Any, sensor: Any, seed: Any) -> NDArray:
         image = integrator.render(opened.mitsuba_scene, sensor, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,24 @@ _STEP = 3e-7
 _LIMIT = 256
 
 
+class FirstHits(NamedTuple):
+    """What the ray through each pixel's centre meets first."""
+
+    shape: NDArray[Any]
+    """Mitsuba's number of the shape, 0 = nothing, [h, w]."""
+    position: NDArray[Any]
+    """World position [m], [h, w, 3]."""
+    normal: NDArray[Any]
+    """Shading normal, [h, w, 3]."""
+    albedo: NDArray[Any]
+    """Diffuse reflectance, [h, w, 3]."""
+    st: NDArray[Any]
+    """Texture coordinates, v up, and their change to the next column and row, [h, w, 3, 2]."""
+
+
 def first_front_faces(
     mitsuba: ModuleType, scene: Any, view: Pinhole, seen_from_behind: frozenset[str]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> FirstHits:
     """Trace one ray through each pixel's centre to the first face that looks at the camera.
 
     Args:
@@ -27,29 +42,27 @@ def first_front_faces(
         scene: Mitsuba scene.
         view: The camera.
         seen_from_behind: Ids of shapes that are not culled (MuJoCo's planes).
-
-    Returns:
-        Mitsuba's number of the shape (0 = nothing), [h, w]; world position [m], shading normal
-        and diffuse reflectance, [h, w, 3] each.
     """
     import drjit as dr
 
     origins, directions = _rays(view)
-    direction = mitsuba.Vector3f(directions.T)
+    direction, next_column, next_row = (mitsuba.Vector3f(d.T) for d in directions)
     start = mitsuba.Point3f(origins.T)
-    along = directions @ view.T_world_camera[:3, 2].astype(np.float32)
+    along = directions[0] @ view.T_world_camera[:3, 2].astype(np.float32)
     reach = mitsuba.Float((view.far - view.near) / along)
+    center = mitsuba.Point3f(*view.T_world_camera[:3, 3].tolist())
     shapes = scene.shapes_dr()
     open_shapes = [
         index for index, shape in enumerate(scene.shapes()) if shape.id() in seen_from_behind
     ]
     active = mitsuba.Bool(True)
-    count = len(directions)
+    count = len(origins)
     passed = dr.zeros(mitsuba.Float, count)
     shape = dr.zeros(mitsuba.UInt32, count)
     position = dr.zeros(mitsuba.Point3f, count)
     normal = dr.zeros(mitsuba.Normal3f, count)
     albedo = dr.zeros(mitsuba.Color3f, count)
+    st, to_column, to_row = (dr.zeros(mitsuba.Point2f, count) for _ in range(3))
     for _ in range(_LIMIT):
         ray = mitsuba.Ray3f(start + direction * passed, direction)
         ray.maxt = reach - passed
@@ -63,26 +76,55 @@ def first_front_faces(
         position[kept] = hit.p
         normal[kept] = mitsuba.Normal3f(hit.sh_frame.n)
         albedo[kept] = hit.bsdf().eval_diffuse_reflectance(hit, kept)
+        st[kept] = hit.uv
+        to_column[kept], to_row[kept] = _st_steps(mitsuba, hit, center, next_column, next_row)
         active = found & ~front
         passed = dr.select(active, (passed + hit.t) * (1.0 + _STEP), passed)
-        dr.eval(shape, position, normal, albedo, active, passed)
+        dr.eval(shape, position, normal, albedo, st, to_column, to_row, active, passed)
         if not dr.any(active):
             break
     size = (view.height, view.width)
-    return (
-        np.array(shape).reshape(size),
-        np.array(position).T.reshape(*size, 3),
-        np.array(normal).T.reshape(*size, 3),
-        np.array(albedo).T.reshape(*size, 3),
+    coordinates = np.stack([np.array(each).T for each in (st, to_column, to_row)], axis=1)
+    return FirstHits(
+        shape=np.array(shape).reshape(size),
+        position=np.array(position).T.reshape(*size, 3),
+        normal=np.array(normal).T.reshape(*size, 3),
+        albedo=np.array(albedo).T.reshape(*size, 3),
+        st=upward(coordinates.reshape(*size, 3, 2)),
     )
 
 
-def _rays(view: Pinhole) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Origins on the near plane [m] and unit directions, [h * w, 3] each."""
-    v, u = np.mgrid[0 : view.height, 0 : view.width] + 0.5
-    pixels = np.stack([u.ravel(), v.ravel(), np.ones(u.size)])
-    in_camera = np.linalg.inv(view.K) @ pixels
+def upward(uv: NDArray[Any]) -> NDArray[np.float32]:
+    """Turn Mitsuba's texture coordinates with their changes, v down, into st, [h, w, 3, 2]."""
+    st = uv * np.array([1.0, -1.0], np.float32)
+    st[..., 0, 1] += 1.0
+    return st
+
+
+def _st_steps(
+    mitsuba: ModuleType, hit: Any, center: Any, next_column: Any, next_row: Any
+) -> tuple[Any, Any]:
+    """Change of the texture coordinates to where the rays of the next pixels meet the plane."""
+    ray = mitsuba.RayDifferential3f(mitsuba.Ray3f(center, next_column))
+    ray.o_x, ray.o_y, ray.d_x, ray.d_y = center, center, next_column, next_row
+    ray.has_differentials = True
+    hit.compute_uv_partials(ray)
+    return mitsuba.Point2f(hit.duv_dx), mitsuba.Point2f(hit.duv_dy)
+
+
+def _rays(view: Pinhole) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+    """Origins on the near plane [m], [h * w, 3], and unit directions, [h * w, 3] each.
+
+    The directions are those through the pixels' own centres, the next column's and the next
+    row's.
+    """
     rotation, center = view.T_world_camera[:3, :3], view.T_world_camera[:3, 3]
-    origins = center + (rotation @ (in_camera * view.near)).T
-    directions = (rotation @ (in_camera / np.linalg.norm(in_camera, axis=0))).T
-    return origins.astype(np.float32), directions.astype(np.float32)
+    inverse = np.linalg.inv(view.K)
+    v, u = np.mgrid[0 : view.height, 0 : view.width] + 0.5
+    in_camera = [
+        inverse @ np.stack([(u + right).ravel(), (v + down).ravel(), np.ones(u.size)])
+        for right, down in ((0, 0), (1, 0), (0, 1))
+    ]
+    origins = center + (rotation @ (in_camera[0] * view.near)).T
+    directions = [(rotation @ (ray / np.linalg.norm(ray, axis=0))).T for ray in in_camera]
+    return origins.astype(np.float32), [each.astype(np.float32) for each in directions]
