@@ -15,6 +15,7 @@ import typer
 from datagen.errors import ConfigError, DatagenError
 from datagen.interrupts import interrupts_held
 
+SCENE_REFUSED = 3
 AUDIT_FAILED = 5
 INTERRUPTED = 130
 _EXIT_CODES = (
@@ -22,7 +23,7 @@ _EXIT_CODES = (
     ("writers.errors", "WriteError", 4),
     ("scenes.errors", "MissingExtraError", 2),
     ("scenes.errors", "StorageError", 4),
-    ("scenes.errors", "SceneError", 3),
+    ("scenes.errors", "SceneError", SCENE_REFUSED),
     ("randomizers.errors", "RandomizerError", 2),
     ("datagen.backends.errors", "BackendError", 4),
 )
@@ -134,6 +135,8 @@ def run(
         summary = pipeline.run(settings, progress)
     for line in summary.lines():
         typer.echo(line)
+    if summary.refused:
+        raise typer.Exit(SCENE_REFUSED)
 
 
 @app.command()
@@ -248,7 +251,10 @@ def audit(
         ),
     ] = None,
 ) -> None:
-    """Compare renderers on the same samples, pixel by pixel; exit code 5 where they differ."""
+    """Compare renderers on the same samples, pixel by pixel; exit code 5 where they differ.
+
+    Where a scene was refused it is 3 all the same: the comparison is not complete.
+    """
     from datagen.audit.command import audit_command
 
     results, lines = audit_command(
@@ -263,6 +269,8 @@ def audit(
     )
     for line in lines:
         typer.echo(line)
+    if results.refused:
+        raise typer.Exit(SCENE_REFUSED)
     if not results.passed:
         raise typer.Exit(AUDIT_FAILED)
 

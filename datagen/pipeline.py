@@ -10,12 +10,15 @@ import pyarrow.dataset
 
 from datagen.cluster import run_jobs
 from datagen.config import RunConfig
+from datagen.errors import DatagenError
 from datagen.preparation import PreparedRun, prepare_run, refuse_unwritable
 from datagen.progress import RunProgress, Summary
 from datagen.report import write_report
 from datagen.run_manifest import run_manifest, write_scene_reports
 from datagen.shard_job import ShardJob, ShardOutcome
+from scenes import SceneError
 from writers import (
+    PLAN_NAME,
     ReadError,
     ShardRecord,
     claim_folder,
@@ -32,10 +35,14 @@ from writers import (
 def run(config: RunConfig, progress: RunProgress) -> Summary:
     """Make the dataset that a config describes; what a stopped run finished is kept.
 
+    The plan holds all scenes. Shards of a scene that is refused are not made; the same run makes
+    them once the scene is mended, unless it brings classes that would renumber those of the rows
+    that are there.
+
     Raises:
         ConfigError: A name in the config does not exist.
         PlanError: The folder belongs to another run.
-        scenes.SceneError: A scene is refused.
+        scenes.SceneError: Every scene is refused, or one whose rows are there already.
         BackendError: A renderer cannot run or failed.
         WriteError: The run folder cannot be written, or another process is making this run.
     """
@@ -49,25 +56,22 @@ def run(config: RunConfig, progress: RunProgress) -> Summary:
 def _make(
     config: RunConfig, prepared: PreparedRun, progress: RunProgress, started: float
 ) -> Summary:
-    claim_folder(
-        config.output,
-        {
-            "config": prepared.deciding_config,
-            "versions": dict(prepared.versions),
-            "plan": prepared.plan.to_json(),
-        },
-    )
+    _claim(prepared)
     data = config.output / "data"
     remove_leftovers(data)
     jobs = prepared.jobs()
     finished, missing = _split(jobs, config)
     rows = {job.shard.name: _rows(job, prepared) for job in jobs}
-    progress.begin(prepared.plan.view_count, sum(rows[name] for name in finished))
+    progress.begin(sum(rows.values()), sum(rows[name] for name in finished))
     progress.stage("rendering")
     outcomes: dict[str, ShardOutcome] = {}
-    for outcome in run_jobs(missing, config.workers, progress.advance):
-        outcomes[outcome.record.name] = outcome
-        finished[outcome.record.name] = outcome.record
+    try:
+        for outcome in run_jobs(missing, config.workers, progress.advance):
+            outcomes[outcome.record.name] = outcome
+            finished[outcome.record.name] = outcome.record
+    except SceneError as error:
+        # It was whole before rendering began.
+        raise DatagenError(str(error)) from error
     progress.stage("finishing")
     records = [finished[job.shard.name] for job in jobs]
     flags, flagged = _flags(data, [record.name for record in records])
@@ -78,13 +82,44 @@ def _make(
     page = write_report(config.output)
     return Summary(
         output=config.output,
-        rows=prepared.plan.view_count,
+        rows=sum(rows.values()),
         rows_made=sum(rows[job.shard.name] for job in missing),
         seconds=time.monotonic() - started,
         flagged=flags,
         rows_flagged=flagged,
         page=page,
+        refused=prepared.refused,
     )
+
+
+def _claim(prepared: PreparedRun) -> None:
+    """Take the run folder for this run, and a folder in it for each scene.
+
+    Raises:
+        PlanError: The folder belongs to another run, or a scene has changed since.
+        scenes.SceneError: A scene is refused whose rows are there already.
+    """
+    output = prepared.config.output
+    folders = {scene.scene_id: output / "scenes" / scene.scene_id for scene in prepared.plan.scenes}
+    for scene_id, reason in prepared.refused.items():
+        if (folders[scene_id] / PLAN_NAME).exists():
+            raise SceneError(
+                f"{output}: it holds rows of the scene {scene_id}, which is refused now: {reason} "
+                "Mend the scene, or choose another output folder."
+            )
+    claim_folder(
+        output,
+        {
+            "config": prepared.deciding_config,
+            "versions": dict(prepared.versions),
+            "classes": dict(prepared.classes),
+            "label_bits": prepared.label_bits,
+            "plan": prepared.plan.to_json(),
+        },
+    )
+    for scene_id, scene in prepared.scenes.items():
+        source = prepared.plan.scene(scene_id).source
+        claim_folder(folders[scene_id], {"source": source, "digest": scene.info.digest})
 
 
 def _rows(job: ShardJob, prepared: PreparedRun) -> int:

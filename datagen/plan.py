@@ -76,7 +76,7 @@ class RunPlan:
     scenes: tuple[ScenePlan, ...]
     shards: tuple[ShardPlan, ...]
     fingerprint: str
-    """BLAKE2b of all that decides bytes."""
+    """BLAKE2b of all that decides bytes beside the scenes themselves."""
 
     @property
     def views_per_frame(self) -> int:
@@ -182,19 +182,26 @@ def build_plan(config: RunConfig, scenes: Sequence[ScenePlan], fingerprint: str 
     return RunPlan(config.cameras, config.backends, tuple(kept), tuple(shards), fingerprint)
 
 
-def fingerprint(config: RunConfig, versions: Mapping[str, str], digests: Mapping[str, str]) -> str:
-    """BLAKE2b of all that decides the bytes of a run, as 32 hex digits.
+def fingerprint(
+    config: RunConfig, versions: Mapping[str, str], classes: Mapping[str, int], label_bits: int
+) -> str:
+    """BLAKE2b of all that decides the bytes of a run beside its scenes, as 32 hex digits.
+
+    A row is decided by this and by the digest of its own scene, so that a scene which is refused
+    today may join the run once it is mended.
 
     Args:
         config: Settings; where files lie and how many workers there are is left out.
         versions: Versions of the libraries, and what else of the machine decides bytes.
-        digests: Digest of each scene, by scene id.
+        classes: Class numbers of the run.
+        label_bits: Bits per pixel of the label maps.
     """
     content = {
         "plan_format": PLAN_FORMAT,
         "config": config.model_dump(mode="json", exclude=_NOT_IN_FINGERPRINT),
         "versions": dict(versions),
-        "digests": dict(digests),
+        "classes": dict(classes),
+        "label_bits": label_bits,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -17,7 +17,18 @@ from datagen.shard_job import ShardJob
 from datagen.sources import check_cameras, plan_scenes
 from datagen.versions import library_versions
 from randomizers import bind
-from scenes import Bundle, BundleRequest, SceneInfo, libero_bundles, libero_scene, mjcf_scene
+from scenes import (
+    Bundle,
+    BundleRequest,
+    MissingExtraError,
+    Scene,
+    SceneError,
+    SceneInfo,
+    StorageError,
+    libero_scene,
+    mjcf_scene,
+    try_libero_bundles,
+)
 from scenes.config import LiberoSource
 from writers import WriteError, label_bits
 from writers.codecs import LabelBits
@@ -34,13 +45,25 @@ class PreparedScene:
 
 
 @dataclass(frozen=True)
+class PreparedScenes:
+    """What became of the scenes of a plan; at least one is there."""
+
+    scenes: Mapping[str, PreparedScene]
+    """Scenes by the plan's scene id."""
+    refused: Mapping[str, str]
+    """Why the others were refused, one sentence by scene id."""
+
+
+@dataclass(frozen=True)
 class PreparedRun:
     """A run that can start."""
 
     config: RunConfig
     plan: RunPlan
     scenes: Mapping[str, PreparedScene]
-    """Scenes by the plan's scene id."""
+    """Scenes by the plan's scene id; one that is refused is in the plan alone."""
+    refused: Mapping[str, str]
+    """Why scenes were refused, one sentence by scene id."""
     classes: Mapping[str, int]
     """Class numbers."""
     label_bits: LabelBits
@@ -55,7 +78,7 @@ class PreparedRun:
         return json.loads(self.config.model_dump_json(exclude={"output", "workers", "cache"}))
 
     def jobs(self) -> list[ShardJob]:
-        """All shards of the plan as jobs."""
+        """All shards of the plan as jobs, but for those of refused scenes."""
         return [
             ShardJob(
                 config=json.loads(self.config.model_dump_json()),
@@ -70,6 +93,7 @@ class PreparedRun:
                 path=self.config.output / "data" / shard.name,
             )
             for shard in self.plan.shards
+            if shard.scene_id in self.scenes
         ]
 
 
@@ -79,24 +103,26 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
     Raises:
         ConfigError: A suite, task, state, file or camera does not exist.
         RandomizerError: A randomizer's target is not there.
-        scenes.SceneError: A scene is refused.
+        scenes.SceneError: Every scene is refused.
         BackendError: No renderer runs here.
         WriteError: The cache cannot be written.
     """
     sources = plan_scenes(config)
     refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
     variant = mitsuba_variant(config)
-    scenes = prepare_scenes(config, build_plan(config, sources).scenes, progress)
+    prepared = prepare_scenes(config, build_plan(config, sources).scenes, progress)
+    scenes = prepared.scenes
     versions = {"mitsuba variant": variant, **library_versions()}
-    digests = {scene_id: scene.info.digest for scene_id, scene in scenes.items()}
     classes = class_table(scenes)
     largest = [max(len(scene.info.parts), len(scene.info.objects)) for scene in scenes.values()]
+    bits = label_bits(max([*largest, len(classes)]))
     return PreparedRun(
         config=config,
-        plan=build_plan(config, sources, fingerprint(config, versions, digests)),
+        plan=build_plan(config, sources, fingerprint(config, versions, classes, bits)),
         scenes=scenes,
+        refused=prepared.refused,
         classes=classes,
-        label_bits=label_bits(max([*largest, len(classes)])),
+        label_bits=bits,
         versions=versions,
         variant=variant,
     )
@@ -130,34 +156,62 @@ def mitsuba_variant(config: RunConfig) -> str:
 
 def prepare_scenes(
     config: RunConfig, plans: Sequence[ScenePlan], progress: RunProgress
-) -> dict[str, PreparedScene]:
+) -> PreparedScenes:
     """Build or find every scene of a plan, with its states, and check names against it.
 
-    Returns:
-        Scenes by the plan's scene id.
+    A scene that is refused does not keep the others from being made.
 
     Raises:
         ConfigError: A camera is not there.
         RandomizerError: A randomizer's target is not there.
-        scenes.SceneError: A scene is refused.
+        scenes.SceneError: Every scene is refused.
+        scenes.StorageError: The cache cannot be written.
     """
     bundles = _bundles(config, plans, progress)
     prepared: dict[str, PreparedScene] = {}
+    refusals: dict[str, SceneError] = {}
     for number, plan in enumerate(plans, 1):
         progress.stage(f"scene {number}/{len(plans)}: {plan.scene_id}")
-        source = config.scenes[plan.config_index]
-        if source.libero is not None:
-            states = [state.initial_state or 0 for state in plan.states]
-            scene, _ = libero_scene(
-                bundles[plan.scene_id], states, source.libero.state, config.cache
-            )
-        else:
-            assert source.mjcf is not None
-            scene = mjcf_scene(source.mjcf, config.cache)
+        try:
+            scene = _scene(config, plan, bundles)
+        except (StorageError, MissingExtraError):
+            raise
+        except SceneError as error:
+            refusals[plan.scene_id] = error
+            continue
         check_cameras(config, plan.scene_id, [camera.name for camera in scene.info.cameras])
         bind(config.randomize, scene.info)
         prepared[plan.scene_id] = PreparedScene(scene.folder, scene.info)
-    return prepared
+    if not prepared:
+        raise _all_refused(refusals)
+    # Messages of libraries may have several lines.
+    refused = {scene_id: " ".join(str(error).split()) for scene_id, error in refusals.items()}
+    return PreparedScenes(prepared, refused)
+
+
+def _scene(config: RunConfig, plan: ScenePlan, bundles: Mapping[str, Bundle | SceneError]) -> Scene:
+    """Build or find a scene.
+
+    Raises:
+        scenes.SceneError: It is refused.
+    """
+    source = config.scenes[plan.config_index]
+    if source.libero is not None:
+        bundle = bundles[plan.scene_id]
+        if isinstance(bundle, SceneError):
+            raise bundle
+        states = [state.initial_state or 0 for state in plan.states]
+        return libero_scene(bundle, states, source.libero.state, config.cache)[0]
+    assert source.mjcf is not None
+    return mjcf_scene(source.mjcf, config.cache)
+
+
+def _all_refused(refusals: Mapping[str, SceneError]) -> SceneError:
+    if len(refusals) == 1:
+        (error,) = refusals.values()
+        return error
+    lines = [f"{scene_id}: {error}" for scene_id, error in refusals.items()]
+    return SceneError("\n".join(["Every scene was refused:", *lines]))
 
 
 def class_table(prepared: Mapping[str, PreparedScene]) -> dict[str, int]:
@@ -168,7 +222,7 @@ def class_table(prepared: Mapping[str, PreparedScene]) -> dict[str, int]:
 
 def _bundles(
     config: RunConfig, plans: Sequence[ScenePlan], progress: RunProgress
-) -> dict[str, Bundle]:
+) -> dict[str, Bundle | SceneError]:
     requests: dict[str, BundleRequest] = {}
     for plan in plans:
         source = config.scenes[plan.config_index].libero
@@ -178,5 +232,5 @@ def _bundles(
     if not requests:
         return {}
     progress.stage(f"LIBERO: {len(requests)} task{'s' if len(requests) > 1 else ''}")
-    bundles = libero_bundles(list(requests.values()), config.cache)
+    bundles = try_libero_bundles(list(requests.values()), config.cache)
     return dict(zip(requests, bundles, strict=True))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -188,6 +189,8 @@ class Summary:
     """Rows with at least one flag."""
     page: Path | None
     """Report for a browser."""
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why scenes were refused, by scene id."""
 
     def lines(self) -> list[str]:
         """Write the summary, a line each."""
@@ -205,4 +208,16 @@ class Summary:
         kinds = ", ".join(f"{count} {flag}" for flag, count in sorted(self.flagged.items()))
         flags = f"{self.rows_flagged} rows flagged" + (f": {kinds}" if kinds else "")
         lines = [made + pace, flags, f"Parquet: {self.output / 'data'}"]
-        return [*lines, f"Page: {self.page}"] if self.page else lines
+        if self.page:
+            lines.append(f"Page: {self.page}")
+        return [*lines, *refusal_lines(self.refused)]
+
+
+def refusal_lines(refused: Mapping[str, str]) -> list[str]:
+    """Say which scenes were refused and why, a line each; nothing where none was."""
+    if not refused:
+        return []
+    return [
+        f"{len(refused)} scene{'s' if len(refused) > 1 else ''} refused, without rows:",
+        *(f"  {scene_id}: {why}" for scene_id, why in refused.items()),
+    ]

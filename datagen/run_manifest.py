@@ -84,7 +84,9 @@ def run_manifest(
         scenes={
             scene.scene_id: _scene_record(scene, run.scenes[scene.scene_id])
             for scene in run.plan.scenes
+            if scene.scene_id in run.scenes
         },
+        refused=dict(run.refused),
         shards=list(records),
         summary={"flags": dict(flags)},
     )

@@ -4,9 +4,16 @@ from scenes.bundle import Bundle
 from scenes.cameras import Pinhole, camera_path, pinhole
 from scenes.colors import srgb_decode, srgb_encode
 from scenes.converted import convert_mjcf, libero_scene, mjcf_scene
-from scenes.errors import AssetError, MissingExtraError, SceneError
+from scenes.errors import AssetError, MissingExtraError, SceneError, StorageError
 from scenes.info import SceneInfo
-from scenes.libero import BundleRequest, libero_bundle, libero_bundles, libero_suites, libero_tasks
+from scenes.libero import (
+    BundleRequest,
+    libero_bundle,
+    libero_bundles,
+    libero_suites,
+    libero_tasks,
+    try_libero_bundles,
+)
 from scenes.sample import SampleLayer
 from scenes.scene import Matrix, Scene, State, Triangles, matrix_array, matrix_value
 
@@ -22,6 +29,7 @@ __all__ = [
     "SceneError",
     "SceneInfo",
     "State",
+    "StorageError",
     "Triangles",
     "camera_path",
     "convert_mjcf",
@@ -36,4 +44,5 @@ __all__ = [
     "pinhole",
     "srgb_decode",
     "srgb_encode",
+    "try_libero_bundles",
 ]

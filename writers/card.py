@@ -100,8 +100,15 @@ def _overview(manifest: Manifest) -> str:
         f"{len(manifest.shards)} shards ({size / 1e6:.1f} MB), {len(manifest.scenes)} scenes, "
         f"{len(manifest.classes)} classes, rendered by {', '.join(sorted(manifest.backends))} "
         f"with seed {manifest.seed}. Every row can be made again: the config, the versions and "
-        "the BLAKE2b digest of each shard stand in `manifest.json`.\n"
+        "the BLAKE2b digest of each shard stand in `manifest.json`.\n" + _refused(manifest)
     )
+
+
+def _refused(manifest: Manifest) -> str:
+    if not manifest.refused:
+        return ""
+    lines = [f"* `{scene_id}`: {_cell(why)}" for scene_id, why in manifest.refused.items()]
+    return "\nScenes that were refused and have no rows:\n\n" + "\n".join(lines) + "\n"
 
 
 def _columns(schema: pa.Schema) -> str:

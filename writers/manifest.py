@@ -77,6 +77,9 @@ class Manifest(BaseModel):
     scenes: dict[str, JsonValue]
     """Scene reports by scene_id."""
 
+    refused: dict[str, str] = Field(default_factory=dict)
+    """Scenes of the run that were refused and have no rows: why, by scene_id."""
+
     shards: list[ShardRecord]
     """The shards, in the order of their names."""
 

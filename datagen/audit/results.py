@@ -110,6 +110,8 @@ class AuditResults:
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     changes: tuple[str, ...] = ()
     """What is not as it was: versions, config, views that are missing."""
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why scenes were refused, so that no view of them is compared; by scene id."""
     backends: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     """How each backend rendered."""
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -175,6 +177,7 @@ def results_json(results: AuditResults) -> dict[str, Any]:
         "caveats": [_caveats_json(each) for each in results.caveats],
         "versions": dict(results.versions),
         "changes": list(results.changes),
+        "refused": dict(results.refused),
         "backends": {name: dict(facts) for name, facts in results.backends.items()},
         "config": dict(results.config),
     }

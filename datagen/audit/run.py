@@ -18,7 +18,7 @@ from datagen.audit.stored import StoredRun, remade_rows
 from datagen.audit.views import ShownView, Wanted, planned_views, shown_views
 from datagen.config import RunConfig
 from datagen.plan import RunPlan, build_plan
-from datagen.preparation import PreparedScene, prepare_scenes
+from datagen.preparation import PreparedScenes, prepare_scenes
 from datagen.progress import RunProgress
 from datagen.sources import plan_scenes
 from datagen.stopwatch import Stopwatch
@@ -44,7 +44,7 @@ def audit(
 
     Raises:
         ConfigError: There is nothing to compare, or a name in the config does not exist.
-        scenes.SceneError: A scene is refused.
+        scenes.SceneError: Every scene is refused.
         BackendError: A renderer cannot run or failed.
         WriteError: The baseline cannot be written.
     """
@@ -200,13 +200,16 @@ class _Run:
         self._plan = plan or build_plan(single, plan_scenes(config))
         self._wanted = planned_views(config, self._plan) if wanted is None else wanted
         self._prepared = self._prepare()
+        self._wanted = tuple(
+            each for each in self._wanted if each.frame.scene_id in self._prepared.scenes
+        )
 
     def shown(self) -> Iterator[ShownView]:
         """Show the views."""
         return shown_views(
             self._config,
             self._plan.scenes,
-            self._prepared,
+            self._prepared.scenes,
             self._wanted,
             self._progress,
             self.watch,
@@ -233,17 +236,18 @@ class _Run:
             views=tuple(views),
             caveats=tuple(
                 read_caveats(scene_id, scene.folder, (each.name for each in scene.info.objects))
-                for scene_id, scene in self._prepared.items()
+                for scene_id, scene in self._prepared.scenes.items()
             ),
             versions=self.versions,
             changes=changes,
+            refused=self._prepared.refused,
             backends=self.described,
             config=self.deciding,
             findings_fail=self._config.audit.findings == "fail",
             full_views=self._config.audit.full_views,
         )
 
-    def _prepare(self) -> dict[str, PreparedScene]:
+    def _prepare(self) -> PreparedScenes:
         names = {each.frame.scene_id for each in self._wanted}
         scenes = [scene for scene in self._plan.scenes if scene.scene_id in names]
         with self.watch("scenes"):

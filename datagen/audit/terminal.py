@@ -8,7 +8,7 @@ from pathlib import Path
 from datagen.audit.page_tables import finding_groups
 from datagen.audit.results import AuditResults, AuditView
 from datagen.audit.wording import failure_text, limits_text, unit_text, with_unit
-from datagen.progress import duration
+from datagen.progress import duration, refusal_lines
 
 _MOST = 40
 """Most failures that are listed one by one."""
@@ -77,6 +77,7 @@ def summary_lines(
         lines += ["Failed:", *(f"  {line}" for line in failures)]
     if results.changes:
         lines += ["Not as it was:", *(f"  {line}" for line in results.changes)]
+    lines += refusal_lines(results.refused)
     if results.stored:
         same = len(results.stored) - len(results.failed_rows)
         lines.append(f"{same} of {len(results.stored)} rows made again are the same to the byte")

@@ -128,6 +128,7 @@ def _page(folder: Path, shards: RunShards, tally: RunTally, statistics: RunStati
         flagged=flagged_rows(shards, statistics.flagged),
         flag_meanings=FLAG_MEANINGS,
         scenes=[_scene(shards, scene_id) for scene_id in _scene_ids(manifest, tally)],
+        refused=manifest.refused,
         class_colors={entry.name: hex_color(label_color(entry.id)) for entry in manifest.classes},
         box_chart=_box_chart(statistics),
         brightness_chart=_brightness_chart(statistics),

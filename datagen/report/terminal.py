@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from datagen.progress import refusal_lines
 from datagen.report.statistics import Brightness, DepthRange, RunStatistics, ViewStatistics
 from writers import Manifest
 
@@ -41,6 +42,8 @@ def print_statistics(
     if hidden > 0:
         console.print(f"... and {hidden} more, all in report.html")
     console.print(_classes(statistics))
+    for line in refusal_lines(manifest.refused):
+        console.print(Text(_clean(line), style="yellow"), soft_wrap=True)
 
 
 def _facts(manifest: Manifest, statistics: RunStatistics, size: float) -> Table:
