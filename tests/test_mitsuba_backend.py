@@ -12,6 +12,7 @@ import scenes
 from datagen.backends import Size
 from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba import MitsubaBackend
+from datagen.backends.mitsuba_geometry import covered_parts
 from scenes import SampleLayer, Scene, srgb_decode
 
 SIZE = Size(32, 24)
@@ -273,6 +274,26 @@ def test_nothing_is_seen_beyond_the_far_plane(tmp_path: Path, cull: bool) -> Non
     np.testing.assert_allclose(depth, np.tile(expected[:, None], SIZE.width), rtol=1e-5)
 
 
+def test_of_coinciding_parts_the_last_is_seen_unless_it_is_clear(tmp_path: Path) -> None:
+    xml = """<mujoco><worldbody><body>
+      <geom name="under" type="box" size="1 1 .1" rgba="1 0 0 1"/>
+      <geom name="over" type="box" size="1 1 .1" rgba="0 1 0 1"/>
+      <geom name="pane" type="box" size="1 1 .1" pos="3 0 0" rgba="1 0 0 1"/>
+      <geom name="film" type="box" size="1 1 .1" pos="3 0 0" rgba="0 1 0 .5"/></body>
+      <camera name="first" pos="0 0 2" fovy="20"/><camera name="second" pos="3 0 2" fovy="20"/>
+    </worldbody></mujoco>"""
+    scene = converted(tmp_path, xml)
+    backend = MitsubaBackend(spp=1, denoise=False, variant="llvm", cull_back_faces=True)
+    shown(backend, scene)
+    first = backend.render("first", SIZE, {"part", "albedo"})
+    assert first.part is not None and first.albedo is not None
+    assert np.all(first.part == 2)
+    np.testing.assert_allclose(first.albedo, np.broadcast_to([0, 1, 0], first.albedo.shape))
+    second = backend.render("second", SIZE, {"part"}).part
+    assert second is not None and set(np.unique(second)) <= {3, 4}
+    assert covered_parts(scene, {p.part: scene.triangles(p.path) for p in scene.info.parts}) == {1}
+
+
 def test_a_changed_material_is_refused_and_not_ignored(
     things: Scene, backend: MitsubaBackend
 ) -> None:
@@ -297,6 +318,7 @@ from pathlib import Path
 from scenes import SampleLayer, Scene
 from datagen.backends import Size
 from datagen.backends.mitsuba import MitsubaBackend
+from datagen.backends.mitsuba_geometry import covered_parts
 scene = Scene.open(Path(sys.argv[1]))
 backend = MitsubaBackend(spp=64, denoise=False, variant=sys.argv[2])
 backend.open(scene)

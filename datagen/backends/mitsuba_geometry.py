@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import combinations
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from datagen.backends.mitsuba_materials import MaterialFactory
+from datagen.backends.mitsuba_materials import MaterialFactory, opacity
 from scenes import Matrix, Scene, Triangles
+from scenes.info import PartInfo
 
 
 class PartMeshes:
     """World-space meshes of all parts.
 
     Positions and normals are always written from rest data and the pose, never from what was
-    there before, so that a frame does not depend on the frames before it.
+    there before, so that a frame does not depend on the frames before it. Of parts that coincide,
+    only the last is there, which is the one that MuJoCo shows.
     """
 
     def __init__(self, mitsuba: ModuleType, scene: Scene) -> None:
         self._mi = mitsuba
-        self._paths = [part.path for part in scene.info.parts]
-        self._rest: list[Triangles] = [scene.triangles(path) for path in self._paths]
+        parts = scene.info.parts
+        rest = {part.part: scene.triangles(part.path) for part in parts}
+        covered = covered_parts(scene, rest)
+        self._parts = [part for part in parts if part.part not in covered]
+        self._paths = [part.path for part in self._parts]
+        self._rest: list[Triangles] = [rest[part.part] for part in self._parts]
         self._shown: list[Matrix | None] = [None] * len(self._paths)
         materials = MaterialFactory(mitsuba, scene)
         self.shapes: dict[str, Any] = {
-            f"part_{number}": self._mesh(number, rest, materials.of(path))
-            for number, (path, rest) in enumerate(zip(self._paths, self._rest, strict=True), 1)
+            f"part_{part.part}": self._mesh(part.part, triangles, materials.of(part.path))
+            for part, triangles in zip(self._parts, self._rest, strict=True)
         }
 
     def move(self, parameters: Any, scene: Scene) -> bool:
@@ -38,7 +46,7 @@ class PartMeshes:
             if shown is not None and np.array_equal(shown, pose):
                 continue
             points, normals = placed(self._rest[index], pose)
-            key = f"part_{index + 1}"
+            key = f"part_{self._parts[index].part}"
             _assign(parameters, f"{key}.vertex_positions", points)
             _assign(parameters, f"{key}.vertex_normals", normals)
             self._shown[index] = pose
@@ -65,6 +73,30 @@ class PartMeshes:
             _assign(parameters, "vertex_texcoords", uv.astype(np.float32))
         parameters.update()
         return mesh
+
+
+def covered_parts(scene: Scene, rest: Mapping[int, Triangles]) -> set[int]:
+    """Parts behind an opaque later one of the same body, the same triangles and the same place.
+
+    Args:
+        scene: The scene.
+        rest: Triangles of each part by its number.
+    """
+    alike: dict[tuple[str, bytes, int], list[PartInfo]] = {}
+    poses = scene.world_transforms(part.path for part in scene.info.parts)
+    for part, pose in zip(scene.info.parts, poses, strict=True):
+        key = (part.body, pose.tobytes(), len(rest[part.part].points))
+        alike.setdefault(key, []).append(part)
+    return {
+        early.part
+        for group in alike.values()
+        for early, late in combinations(group, 2)
+        if _same_surface(rest[early.part], rest[late.part]) and opacity(scene, late.path) >= 1.0
+    }
+
+
+def _same_surface(first: Triangles, second: Triangles) -> bool:
+    return np.array_equal(first.points, second.points) and np.array_equal(first.faces, second.faces)
 
 
 def _assign(parameters: Any, key: str, values: NDArray[Any]) -> None:

@@ -53,9 +53,9 @@ class MaterialFactory:
                 "specular": min(specular / _SPECULAR_UNIT, 1.0),
             },
         }
-        opacity = float(_input(surface, "opacity", 1.0))
-        if opacity < 1.0:
-            return {"type": "mask", "opacity": opacity, "bsdf": bsdf}
+        covers = float(_input(surface, "opacity", 1.0))
+        if covers < 1.0:
+            return {"type": "mask", "opacity": covers, "bsdf": bsdf}
         return bsdf
 
     def _base_color(self, surface: UsdShade.Shader) -> dict[str, Any]:
@@ -84,6 +84,14 @@ class MaterialFactory:
             "filter_type": "bilinear",
             "wrap_mode": "repeat" if wrap == "repeat" else "clamp",
         }
+
+
+def opacity(scene: Scene, part: str) -> float:
+    """Opacity of a part, 1 = nothing is seen through it."""
+    prim = scene.stage.GetPrimAtPath(part)
+    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+    surface, _, _ = material.ComputeSurfaceSource()
+    return float(_input(surface, "opacity", 1.0))
 
 
 def part_glow(scene: Scene) -> NDArray[np.float32]:
