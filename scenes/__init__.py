@@ -14,8 +14,9 @@ from scenes.libero import (
     libero_tasks,
     try_libero_bundles,
 )
+from scenes.mesh_prims import Triangles
 from scenes.sample import SampleLayer
-from scenes.scene import Matrix, Scene, State, Triangles, matrix_array, matrix_value
+from scenes.scene import Matrix, Scene, State, matrix_array, matrix_value
 
 __all__ = [
     "AssetError",

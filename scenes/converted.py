@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scenes.bundle import Bundle
 from scenes.compilation import CompiledModel, compile_mjcf, model_bytes
-from scenes.config import MjcfSource
+from scenes.config import MjcfSource, ObjectGroup
 from scenes.conversion import Description
 from scenes.errors import SceneError
 from scenes.grouping import Grouping, ObjectName
@@ -26,7 +26,7 @@ from scenes.scene import Scene
 from scenes.settle import settle
 from scenes.states import Placement, write_state
 
-CONVERTER = 9
+CONVERTER = 10
 """Raised whenever the same source would give another stage; part of the cache key."""
 
 VISUAL_GROUP = 1
@@ -62,7 +62,7 @@ def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
     """
     compiled = compile_mjcf(source.path, source.roots)
     settings = source.model_dump_json(exclude={"path", "roots"})
-    folder = _cache_folder(cache, source.path.stem, model_digest(compiled.model), settings)
+    folder = cache_folder(cache, source.path.stem, model_digest(compiled.model), settings)
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
             _convert_compiled(compiled, folder, source)
@@ -94,7 +94,7 @@ def libero_scene(
                 f"{len(bundle.states) - 1}."
             )
     names = [f"{mode}_{number:03d}" for number in numbers]
-    folder = _cache_folder(cache, bundle.info.task, bundle.digest, "")
+    folder = cache_folder(cache, bundle.info.task, bundle.digest, "")
     with FileLock(f"{folder}.lock"):
         compiled: CompiledModel | None = None
         if not folder.exists():
@@ -121,9 +121,9 @@ def _convert_compiled(compiled: CompiledModel, out: Path, source: MjcfSource) ->
         scene_id=source.path.stem,
         source=f"mjcf/{source.path.name}",
         digest=model_digest(model),
-        versions=_versions(),
-        main_camera=_first_camera(model),
-        grouping=_mjcf_grouping(source),
+        versions=converter_versions(),
+        main_camera=first_camera(model),
+        grouping=named_grouping(source.objects, source.drawn_groups),
         collision=source.collision,
     )
     state = source.keyframe or "rest"
@@ -154,7 +154,7 @@ def _convert_bundle(bundle: Bundle, compiled: CompiledModel, folder: Path, cache
         scene_id=f"{info.suite}_{info.task_index:02d}" + (f"_seed{info.seed}" if info.seed else ""),
         source=f"libero/{info.suite}/{info.task}",
         digest=bundle.digest,
-        versions={**info.versions, **_versions()},
+        versions={**info.versions, **converter_versions()},
         language=info.language,
         language_bddl=info.language_bddl,
         objects_of_interest=info.objects_of_interest,
@@ -182,14 +182,22 @@ def _qpos(bundle: Bundle, model: mujoco.MjModel, number: int, mode: str) -> NDAr
     return settle(model, state, bundle.held_qpos(model)).qpos
 
 
-def _mjcf_grouping(source: MjcfSource) -> Grouping:
+def named_grouping(
+    objects: Mapping[str, ObjectGroup], drawn_groups: Iterable[int] | None
+) -> Grouping:
+    """Grouping by the names that a config gives.
+
+    Args:
+        objects: Objects by name.
+        drawn_groups: Geom groups that are drawn, None to find them from the model.
+    """
     bodies: dict[str, ObjectName] = {}
     geoms: dict[str, ObjectName] = {}
-    for name, group in source.objects.items():
+    for name, group in objects.items():
         owner = ObjectName(name, group.label)
         bodies.update(dict.fromkeys(group.bodies, owner))
         geoms.update(dict.fromkeys(group.geoms, owner))
-    drawn = None if source.drawn_groups is None else frozenset(source.drawn_groups)
+    drawn = None if drawn_groups is None else frozenset(drawn_groups)
     return Grouping(bodies, geoms, drawn)
 
 
@@ -210,12 +218,21 @@ def _placement(model: mujoco.MjModel, source: MjcfSource) -> Placement:
     )
 
 
-def _first_camera(model: mujoco.MjModel) -> str | None:
+def first_camera(model: mujoco.MjModel) -> str | None:
+    """Name of a model's first camera, None for a model without."""
     return mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_CAMERA, 0) if model.ncam else None
 
 
-def _cache_folder(cache: Path, name: str, digest: str, settings: str) -> Path:
-    key: Mapping[str, str] = {**_versions(), "settings": settings, "digest": digest}
+def cache_folder(cache: Path, name: str, digest: str, settings: str) -> Path:
+    """Folder of a scene in the cache.
+
+    Args:
+        cache: Folder of the cache.
+        name: Start of the folder's name.
+        digest: Hash of all that the scene is made from.
+        settings: What else decides how it is made.
+    """
+    key: Mapping[str, str] = {**converter_versions(), "settings": settings, "digest": digest}
     text = f"{SCENE_FORMAT}/{CONVERTER}/{sorted(key.items())}"
     short = blake2b(text.encode(), digest_size=8).hexdigest()
     folder = cache / "scenes" / f"{name[:80]}-{short}"
@@ -223,5 +240,6 @@ def _cache_folder(cache: Path, name: str, digest: str, settings: str) -> Path:
     return folder
 
 
-def _versions() -> dict[str, str]:
+def converter_versions() -> dict[str, str]:
+    """Versions of the libraries that decide what a stage holds."""
     return {"mujoco": mujoco.__version__, "usd-core": version("usd-core")}

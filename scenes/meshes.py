@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scenes import primitives
 from scenes.errors import SceneError
 from scenes.hfields import height_field
+from scenes.mesh_prims import Triangles
 from scenes.primitives import Surface
-from scenes.scene import Triangles
 from scenes.texture_coordinates import Projection, cube_mapped, flat_st
 
 # Below this cosine MuJoCo shades a mesh without texture coordinates flat.
@@ -69,35 +69,15 @@ def compiled_mesh(model: mujoco.MjModel, mesh: int) -> Triangles:
         point_rows = normal_rows = st_rows = np.arange(int(faces.max()) + 1)
         index = faces
     else:
-        key = (faces * len(normals) + normal_index) * len(texcoords) + st_index
-        unique, index = np.unique(key, return_inverse=True)
-        rest, st_rows = np.divmod(unique, len(texcoords))
-        point_rows, normal_rows = np.divmod(rest, len(normals))
+        point_rows, normal_rows, st_rows = (i.ravel() for i in (faces, normal_index, st_index))
+        index = np.arange(faces.size)
     st = texcoords[st_rows] * [1.0, -1.0] + [0.0, 1.0]
-    rows = np.concatenate([points[point_rows], normals[normal_rows], st], axis=1)
-    rows, index = _welded(rows.astype(np.float32), index.reshape(-1, 3))
     return Triangles(
-        points=np.ascontiguousarray(rows[:, :3]),
-        faces=index,
-        normals=np.ascontiguousarray(rows[:, 3:6]),
-        st=np.ascontiguousarray(rows[:, 6:]),
+        points=points[point_rows].astype(np.float32),
+        faces=index.reshape(-1, 3).astype(np.int32),
+        normals=normals[normal_rows].astype(np.float32),
+        st=st.astype(np.float32),
     )
-
-
-def _welded(
-    rows: NDArray[np.float32], faces: NDArray[np.int64]
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Merge vertices of equal bits, [n, k], in the order of their first use in the rows."""
-    bits = np.ascontiguousarray(rows).view(np.uint32).astype(np.uint64)
-    factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | 1
-    hashes = ((bits ^ (bits << 31)) * factors).sum(axis=1, dtype=np.uint64)
-    _, first, index = np.unique(hashes, return_index=True, return_inverse=True)
-    if not np.array_equal(rows[first[index]], rows):
-        return rows, faces.astype(np.int32)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return rows[first[order]], place[index][faces].astype(np.int32)
 
 
 def _mesh_surface(model: mujoco.MjModel, mesh: int) -> Surface:

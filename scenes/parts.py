@@ -6,17 +6,19 @@ from dataclasses import replace
 
 import mujoco
 import numpy as np
-from pxr import Gf, Sdf, UsdGeom, UsdShade, Vt
+from pxr import UsdShade
 
 from scenes.conversion import Collider, Conversion
 from scenes.info import BodyInfo, PartInfo
 from scenes.materials import Look, geom_look
+from scenes.mesh_prims import Triangles, write_triangles
 from scenes.meshes import geom_triangles
 from scenes.names import provenance
 from scenes.primitives import box
 from scenes.proxies import FLAT, THICKENED, collides
-from scenes.scene import Matrix, Triangles, matrix_value
+from scenes.scene import Matrix, matrix_value
 from scenes.transforms import rigid, rotation_from_quaternion
+from scenes.two_sided import front_sides
 
 
 def convert_geom(conversion: Conversion, body: BodyInfo, geom: int) -> None:
@@ -51,9 +53,11 @@ def _convert_part(
     model = conversion.model
     name = conversion.name(mujoco.mjtObj.mjOBJ_GEOM, geom)
     path = conversion.child_path(body.path, name, "geom", geom)
-    mesh = _write_triangles(conversion, path, triangles)
+    front = front_sides(triangles)
+    mesh = write_triangles(conversion.stage, path, triangles if front is None else front)
     # MuJoCo culls back faces of everything but planes.
-    mesh.CreateDoubleSidedAttr(bool(model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE))
+    plane = bool(model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE)
+    mesh.CreateDoubleSidedAttr(plane or front is not None)
     mesh.AddTransformOp().Set(matrix_value(pose))
     provenance(mesh.GetPrim(), "geom", name, geom)
     binding = UsdShade.MaterialBindingAPI.Apply(mesh.GetPrim())
@@ -68,23 +72,3 @@ def _convert_part(
             geom_id=geom,
         )
     )
-
-
-def _write_triangles(conversion: Conversion, path: str, triangles: Triangles) -> UsdGeom.Mesh:
-    mesh = UsdGeom.Mesh.Define(conversion.stage, path)
-    mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
-    mesh.CreateOrientationAttr(UsdGeom.Tokens.rightHanded)
-    mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(triangles.points))
-    counts = np.full(len(triangles.faces), 3, dtype=np.int32)
-    mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(counts))
-    indices = np.ascontiguousarray(triangles.faces.ravel())
-    mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(indices))
-    mesh.CreateNormalsAttr(Vt.Vec3fArray.FromNumpy(triangles.normals))
-    mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex)
-    ends = (triangles.points.min(axis=0), triangles.points.max(axis=0))
-    mesh.CreateExtentAttr(Vt.Vec3fArray([Gf.Vec3f(*map(float, end)) for end in ends]))
-    if triangles.st is not None:
-        UsdGeom.PrimvarsAPI(mesh).CreatePrimvar(
-            "st", Sdf.ValueTypeNames.TexCoord2fArray, UsdGeom.Tokens.vertex
-        ).Set(Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(triangles.st)))
-    return mesh

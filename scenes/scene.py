@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from scenes.errors import SceneError
 from scenes.info import SCENE_FORMAT, SceneInfo
+from scenes.mesh_prims import Triangles, read_triangles
 
 if TYPE_CHECKING:
     import mujoco
@@ -35,20 +36,6 @@ class State:
     """World pose of every body and of every camera and light that follows something."""
 
 
-@dataclass(frozen=True)
-class Triangles:
-    """A drawn mesh in the frame of its prim."""
-
-    points: NDArray[np.float32]
-    """Vertex positions [m], [n, 3]; one vertex per distinct (position, normal, st)."""
-    faces: NDArray[np.int32]
-    """Vertex indices, counter-clockwise seen from outside, [m, 3]."""
-    normals: NDArray[np.float32]
-    """Unit vertex normals, [n, 3]."""
-    st: NDArray[np.float32] | None
-    """Texture coordinates, v up, [n, 2]."""
-
-
 class Scene:
     """One USD stage on disk with its tables.
 
@@ -62,6 +49,7 @@ class Scene:
         self.stage = stage
         self._shown: tuple[SampleLayer, int] | None = None
         self._states: dict[str, State] = {}
+        self._triangles: dict[str, Triangles] = {}
 
     @classmethod
     def open(cls, folder: Path) -> Scene:
@@ -158,14 +146,9 @@ class Scene:
 
     def triangles(self, path: str) -> Triangles:
         """Read the mesh prim of a part."""
-        mesh = UsdGeom.Mesh(self.stage.GetPrimAtPath(path))
-        st = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st")
-        return Triangles(
-            points=np.array(mesh.GetPointsAttr().Get(), dtype=np.float32),
-            faces=np.array(mesh.GetFaceVertexIndicesAttr().Get(), dtype=np.int32).reshape(-1, 3),
-            normals=np.array(mesh.GetNormalsAttr().Get(), dtype=np.float32),
-            st=np.array(st.Get(), dtype=np.float32) if st.IsDefined() else None,
-        )
+        if path not in self._triangles:
+            self._triangles[path] = read_triangles(UsdGeom.Mesh(self.stage.GetPrimAtPath(path)))
+        return self._triangles[path]
 
     def load_model(self) -> mujoco.MjModel:
         """Load the compiled MuJoCo model the scene came from.

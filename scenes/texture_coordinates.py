@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from scenes.mesh_prims import Triangles
 from scenes.primitives import Surface
-from scenes.scene import Triangles
 
 CUBE_FACES = (
     (0, 1, (2, -1), (1, -1)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import zlib
 from hashlib import blake2b
 from pathlib import Path
 
@@ -80,5 +81,6 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
     channels = pixels.shape[2]
     image = Image.fromarray(pixels[:, :, 0] if channels == 1 else pixels, _MODES[channels])
     buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=1)
+    # Run lengths alone are as small as a search for repeats, and sooner found.
+    image.save(buffer, "PNG", compress_level=1, compress_type=zlib.Z_RLE)
     return buffer.getvalue()

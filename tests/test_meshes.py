@@ -57,28 +57,6 @@ def test_meshes_without_coordinates_are_shaded_flat_at_sharp_edges_only() -> Non
     assert np.allclose(sharp.normals[sharp.faces[:, 0]], facing, atol=1e-5)
 
 
-def test_mesh_with_shared_corners_keeps_one_vertex_per_position_normal_and_st(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "quad.obj").write_text(
-        "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
-        "f 1/1 3/3 2/2\nf 1/1 4/4 3/3\nf 1/2 2/2 5/4\nf 2/2 3/3 5/4\nf 3/3 4/4 5/4\nf 4/4 1/1 5/1\n"
-    )
-    (tmp_path / "m.xml").write_text(
-        "<mujoco><asset><mesh name='m' file='quad.obj'/></asset>"
-        "<worldbody><geom type='mesh' mesh='m'/></worldbody></mujoco>"
-    )
-    model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
-    triangles = geom_triangles(model, 0, -1)
-    rows = np.concatenate([triangles.points, triangles.normals, triangles.st], axis=1)
-    assert len(np.unique(rows, axis=0)) == len(rows) < 3 * len(triangles.faces)
-    mesh_st = model.mesh_texcoord[model.mesh_facetexcoord.ravel()]
-    st = triangles.st[triangles.faces.ravel()]
-    assert np.allclose(st, np.stack([mesh_st[:, 0], 1 - mesh_st[:, 1]], axis=1), atol=1e-6)
-    corners = triangles.points[triangles.faces.ravel()]
-    assert np.allclose(corners, model.mesh_vert[model.mesh_face.ravel()])
-
-
 def test_infinite_plane_reaches_the_far_plane_on_its_open_sides() -> None:
     model = compiled("", "<geom type='plane' size='0 2 .1'/><geom size='1'/>")
     reach = np.ptp(geom_triangles(model, 0, -1).points, axis=0) / 2

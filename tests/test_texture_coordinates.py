@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from scenes import primitives
+from scenes.mesh_prims import Triangles
 from scenes.primitives import Surface
-from scenes.scene import Triangles
 from scenes.texture_coordinates import Projection, cube_mapped, flat_st
 
 SIZE = np.array([0.4, 0.1, 0.3])
