@@ -151,6 +151,7 @@ class Sweeper:
             "parts": len(scene.info.parts),
             "share": worst["share"],
             "mean": float(np.mean([each["share"] for each in views])),
+            "decided": min(each["decided"] for each in views),
             "surface": min(each["surface"] for each in views),
             "interior": sum(each["interior"] for each in views),
             "explained": worst["explained"],
@@ -241,6 +242,7 @@ def measured(
     either = (first > 0) | (second > 0)
     facts = {
         "share": float(same.mean()),
+        "decided": 1.0 - float(1.0 - same.mean()) * (1.0 - explained),
         "surface": float(same[either].mean()) if either.any() else 1.0,
         "interior": int(np.count_nonzero(~same & interior(first) & interior(second))),
         "explained": explained,

@@ -10,7 +10,7 @@ BAR = 0.99
 TIES = 0.9
 """Share of the differing pixels that coplanar faces or rounding must explain to be the cause."""
 _COLUMNS = (
-    "package", "roots", "compile", "scenes", "converted", "refused", "shown", ">=99%", "mean ids",
+    "package", "roots", "compile", "scenes", "converted", "refused", "shown", ">=99%", "decided", "mean ids",
     "worst", "on parts", "interior", "unsettled",
 )  # fmt: skip
 _SETTLED = frozenset({"MuJoCo refuses", "no geom", "refused", "shown"})
@@ -36,6 +36,7 @@ def _row(name: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
         "refused": sum(refused.values()),
         "shown": len(shown),
         ">=99%": len(good),
+        "decided": sum(line["decided"] >= BAR for line in shown),
         "mean ids": sum(line["mean"] for line in shown) / len(shown) if shown else None,
         "worst": min((line["share"] for line in shown), default=None),
         "on parts": sum(line["surface"] for line in shown) / len(shown) if shown else None,
@@ -60,6 +61,10 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
         )
         for row in cells
     ]
+    lines.append(
+        "decided: scenes of which 99 % agree where neither coplanar faces nor an edge through the "
+        "pixel's centre leave the part open; on parts: mean share of the pixels that show any"
+    )
     for key in ("refused by kind", "MuJoCo refuses by kind"):
         counted = ", ".join(f"{kind} {count}" for kind, count in rows[-1][key].items())
         lines.append(f"{key}: {counted or 'none'}")

@@ -87,7 +87,8 @@ def test_refusals_are_counted_by_kind(message: str, kind: str) -> None:
 def shown(model: str, share: float, explained: float = 1.0, **more: object) -> dict[str, Any]:
     return {
         "package": "p", "model": model, "status": "shown", "compiles": True, "geoms": 1,
-        "share": share, "mean": share, "surface": share, "interior": 0, "explained": explained,
+        "share": share, "mean": share, "surface": share, "interior": 0,
+        "decided": 1 - (1 - share) * (1 - explained), "explained": explained,
         "pairs": [["a", "b", 3]], "report": [], **more,
     }  # fmt: skip
 
@@ -108,8 +109,9 @@ def test_the_table_counts_by_package_and_the_rest_is_told_one_by_one() -> None:
     assert [row[">=99%"] for row in rows] == [2, 0, 2]
     assert [row["unsettled"] for row in rows] == [1, 1, 2]
     assert [row["refused"] for row in rows] == [0, 1, 1]
+    assert [row["decided"] for row in rows] == [3, 0, 3]
     assert rows[-1]["worst"] == 0.97
-    assert len(table(rows)) == 6
+    assert len(table(rows)) == 7
     told = rest(lines)
     assert [line.split(":")[0] for line in told] == [
         "p tied.xml", "p wrong.xml", "p lost.xml", "q skin.xml", "q slow.xml"
