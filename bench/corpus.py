@@ -8,7 +8,7 @@ Every XML file with a `<mujoco>` root is compiled by MuJoCo. What it refuses, th
 refuse too, naming the file; what compiles and has a geom must be converted, every element accounted
 for, or refused by name. Part ids of Mitsuba and MuJoCo are then compared from four cameras around
 the model's centre: at least 99 % of the pixels in 99 % of the scenes must agree in the worst view,
-but for pixels that the geometry leaves open: coplanar faces, whose order is each renderer's rounding.
+but for pixels that the geometry leaves open: coplanar faces, whose order is rounding.
 
 Wheels are downloaded into the folder and unpacked there; while a model is looked at, a file with
 the cameras lies beside it. Finished models stand in `models.jsonl`: a run that was stopped goes on.

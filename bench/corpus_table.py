@@ -10,8 +10,8 @@ BAR = 0.99
 TIES = 0.9
 """Share of the differing pixels that coplanar faces or rounding must explain to be the cause."""
 _COLUMNS = (
-    "package", "roots", "compile", "scenes", "converted", "refused", "shown", ">=99%", "decided", "mean ids",
-    "worst", "on parts", "interior", "unsettled",
+    "package", "roots", "compile", "scenes", "converted", "refused", "shown", ">=99%", "decided",
+    "mean ids", "worst", "on parts", "interior", "unsettled",
 )  # fmt: skip
 _SETTLED = frozenset({"MuJoCo refuses", "no geom", "refused", "shown"})
 
