@@ -28,6 +28,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +115,9 @@ def sweep(
         finally:
             one.stop()
 
-    threads = [threading.Thread(target=serve) for _ in range(workers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(workers) as pool:
+        for each in [pool.submit(serve) for _ in range(workers)]:
+            each.result()
 
 
 def main() -> int:

@@ -38,13 +38,17 @@ class Worker:
         self._looked = 0
 
     def look(self, path: Path, root: Path) -> dict[str, Any]:
-        """Say what becomes of a model of a package folder."""
+        """Say what becomes of a model of a package folder.
+
+        Raises:
+            RuntimeError: No process can start.
+        """
         if self._process is None or self._looked >= _MOST:
             self.stop()
             self._start()
         self._looked += 1
         self._line.send((str(path), str(root)))
-        step = "start"
+        step = "begin"
         while True:
             if not self._line.poll(self.patience):
                 self.stop()
@@ -78,6 +82,12 @@ class Worker:
         process.start()
         theirs.close()
         self._process = process
+        try:
+            self._line.recv()
+        except EOFError:
+            raise RuntimeError(
+                f"the process that looks at models cannot start: exit code {self._ended()}."
+            ) from None
         self._looked = 0
 
 
@@ -93,6 +103,7 @@ def answer_with_renderers(line: Connection, pictures: Path | None) -> None:
 
 def answer(line: Connection, looker: Looker) -> None:
     """Answer for one model after the other, until nobody asks any more."""
+    line.send("ready")
     while True:
         try:
             path, root = line.recv()

@@ -169,3 +169,8 @@ def test_a_model_that_hangs_is_given_up(tmp_path: Path, worker: Worker) -> None:
     worker.patience = 60.0
     after = worker.look(tmp_path / "b.xml", tmp_path)
     assert before["process"] != after["process"]
+
+
+def test_a_process_that_cannot_start_ends_the_sweep(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="cannot start: exit code 1"):
+        Worker(int, 60.0).look(tmp_path / "a.xml", tmp_path)
