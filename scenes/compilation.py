@@ -26,7 +26,9 @@ class CompiledModel:
     warnings: tuple[str, ...] = ()
     """What MuJoCo warned about while it read and compiled the model."""
     changes: tuple[str, ...] = ()
-    """What differs from the model that MuJoCo alone would compile."""
+    """What differs from the model that MuJoCo alone would compile, or from its source."""
+    left_out: tuple[str, ...] = ()
+    """What of its source the model lacks."""
 
 
 def compile_mjcf(path: Path, roots: Iterable[Path] = ()) -> CompiledModel:

@@ -113,6 +113,69 @@ class MjcfSource(_Settings):
     for each object (`object_box`), or a convex hull for each (`hull`)."""
 
 
+class UrdfSource(_Settings):
+    """A robot or other model in URDF, compiled by MuJoCo."""
+
+    path: Path
+    """URDF file, from the current folder."""
+
+    packages: dict[str, Path] = Field(default_factory=dict[str, Path])
+    """Folders of packages by name, for meshes named `package://NAME/...`."""
+
+    roots: tuple[Path, ...] = ()
+    """Folders that its meshes may lie in, beside its own folder and those of `packages`."""
+
+    objects: dict[ObjectWord, ObjectGroup] = Field(default_factory=dict)
+    """Objects by name, with links as bodies, in place of the rule that each root is one."""
+
+    drawn_groups: tuple[Annotated[int, Field(ge=0, le=5)], ...] = (1,)
+    """Geom groups that are drawn: MuJoCo puts visual shapes in 1 and collision shapes in 0."""
+
+    collision: Collision = "boxes"
+    """What stands for collision shapes: a box for each (`boxes`), for each body (`body_box`) or
+    for each object (`object_box`), or a convex hull for each (`hull`)."""
+
+
+class UsdObject(_Settings):
+    """Prims that make one object, or one object each."""
+
+    label: str = Field(pattern="^[a-z0-9_]+$")
+    """Class label."""
+
+    paths: tuple[Annotated[str, Field(pattern=r"^/.*[^/]$")], ...] = Field(min_length=1)
+    """Prims by path, each with all below it: `*` stands for any letters within a name, `?` for
+    one, `**` for any number of names. With `{name}` in the object's name each prim that fits is an
+    object of its own, called so with its prim's name put in."""
+
+    free: bool = False
+    """Let the object be put anywhere, as a rigid body, where the stage itself has none of it."""
+
+
+class UsdSource(_Settings):
+    """A USD stage of any origin."""
+
+    path: Path
+    """Root layer or package, from the current folder."""
+
+    roots: tuple[Path, ...] = ()
+    """Folders that its layers and pictures may lie in, beside its own folder."""
+
+    up_axis: Literal["Y", "Z"] | None = None
+    """Axis that points up; none: as the stage states, which it then must."""
+
+    meters_per_unit: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Length of the stage's unit [m]; none: as the stage states, which it then must."""
+
+    objects: dict[ObjectWord, UsdObject] = Field(default_factory=dict[str, UsdObject])
+    """Objects by name; the first whose paths fit a prim has it. Prims that fit none belong to the
+    nearest prim above with a class label, else to the child of the default prim that holds them,
+    named and labelled by its name (a Scope there is a folder of such children)."""
+
+    collision: Collision = "boxes"
+    """What stands for colliding prims: a box for each (`boxes`), for each body (`body_box`) or
+    for each object (`object_box`), or a convex hull for each (`hull`)."""
+
+
 class SourceConfig(_Settings):
     """One source of scenes: exactly one of the kinds below."""
 
@@ -122,8 +185,15 @@ class SourceConfig(_Settings):
     mjcf: MjcfSource | None = None
     """A MuJoCo model."""
 
+    urdf: UrdfSource | None = None
+    """A URDF model."""
+
+    usd: UsdSource | None = None
+    """A USD stage."""
+
     @model_validator(mode="after")
     def _exactly_one(self) -> SourceConfig:
-        if (self.libero is None) == (self.mjcf is None):
-            raise ValueError("a source is exactly one of: libero, mjcf")
+        kinds = (self.libero, self.mjcf, self.urdf, self.usd)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("a source is exactly one of: libero, mjcf, urdf, usd")
         return self

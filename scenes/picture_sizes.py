@@ -31,7 +31,7 @@ def refuse_large_picture(path: Path, name: str) -> None:
     if len(header) < _PNG_HEADER.size or not header.startswith(_PNG):
         return
     _, width, height = _PNG_HEADER.unpack(header)
-    _refuse(f"{path}: picture of {name!r}", width, height)
+    refuse_large(f"{path}: picture of {name!r}", width, height)
 
 
 def refuse_large_builtins(spec: mujoco.MjSpec, source: Path) -> None:
@@ -41,12 +41,17 @@ def refuse_large_builtins(spec: mujoco.MjSpec, source: Path) -> None:
         AssetError: Names model, element and size.
     """
     for texture in spec.textures:
-        _refuse(f"{source}: texture {texture.name!r}", texture.width, texture.height)
+        refuse_large(f"{source}: texture {texture.name!r}", texture.width, texture.height)
     for hfield in spec.hfields:
-        _refuse(f"{source}: hfield {hfield.name!r}", hfield.ncol, hfield.nrow)
+        refuse_large(f"{source}: hfield {hfield.name!r}", hfield.ncol, hfield.nrow)
 
 
-def _refuse(what: str, width: int, height: int) -> None:
+def refuse_large(what: str, width: int, height: int) -> None:
+    """Refuse a picture that is too large, by its size [pixel].
+
+    Raises:
+        AssetError: Starts with `what` it is.
+    """
     side = max(width, height / 6 if height == 6 * width else height)
     if side > LARGEST_SIDE or width * height > MOST_PIXELS:
         raise AssetError(

@@ -1,0 +1,69 @@
+"""USD stages of any origin as scenes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from filelock import FileLock
+
+from scenes.config import UsdSource
+from scenes.conversion import Description
+from scenes.converted import cache_folder, converter_versions
+from scenes.errors import SceneError
+from scenes.mjcf import convert_model
+from scenes.scene import Scene
+from scenes.states import Placement
+from scenes.usd_files import UsdFiles, usd_files
+from scenes.usd_scene import compile_usd
+
+REST = "rest"
+"""The one state of a scene that comes from USD or URDF."""
+
+
+def convert_usd(out: Path, source: UsdSource) -> Scene:
+    """Convert a USD stage into a scene folder: our layout, labels and a MuJoCo model of it.
+
+    Args:
+        out: Folder to make.
+        source: The stage and how it is read.
+
+    Raises:
+        SceneError: `out` exists, or something cannot be converted; nothing is left behind.
+        AssetError: The stage or one of its files is refused.
+    """
+    if out.exists():
+        raise SceneError(f"{out}: already exists; name a folder that does not.")
+    return _convert(usd_files(source.path, source.roots), out, source)
+
+
+def usd_scene(source: UsdSource, cache: Path) -> Scene:
+    """Open the scene of a USD stage, converted on first use.
+
+    The cache key is the content of all files that the stage names.
+
+    Raises:
+        SceneError: The source is refused.
+    """
+    files = usd_files(source.path, source.roots)
+    settings = source.model_dump_json(exclude={"path", "roots"})
+    folder = cache_folder(cache, source.path.stem, files.digest, f"usd {settings}")
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            _convert(files, folder, source)
+    return Scene.open(folder)
+
+
+def _convert(files: UsdFiles, out: Path, source: UsdSource) -> Scene:
+    found = compile_usd(source, files)
+    description = Description(
+        scene_id=source.path.stem,
+        source=f"usd/{source.path.name}",
+        digest=files.digest,
+        versions=converter_versions(),
+        main_camera=found.main_camera,
+        grouping=found.grouping,
+        collision=source.collision,
+        origins=found.origins,
+    )
+    state = {REST: Placement(found.compiled.model.qpos0)}
+    return convert_model(found.compiled, out, description, state)
