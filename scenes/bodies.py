@@ -7,9 +7,10 @@ import numpy as np
 from pxr import UsdGeom, UsdSemantics, Vt
 
 from scenes.conversion import Conversion
+from scenes.errors import SceneError
 from scenes.grouping import WORLD, ObjectName, body_object, world_geom_object
 from scenes.info import BodyInfo, ObjectInfo
-from scenes.names import provenance
+from scenes.names import label_of, provenance
 from scenes.parts import convert_geom
 from scenes.proxies import collides
 from scenes.scene import matrix_value
@@ -66,7 +67,9 @@ def _object(conversion: Conversion, name: ObjectName) -> ObjectInfo:
     unique, taken = name.name, {info.name for info in conversion.objects}
     while unique in taken:
         unique = f"{unique}_{number}"
-    path = conversion.child_path("/World", unique, "object", number)
+    kind = "object" if unique == name.name else "object of another's name"
+    path = conversion.child_path("/World", unique, kind, number)
+    _refuse_shared_label(conversion, name)
     prim = UsdGeom.Xform.Define(conversion.stage, path)
     # A sample can only hide what has the attribute.
     prim.CreateVisibilityAttr(UsdGeom.Tokens.inherited)
@@ -75,6 +78,25 @@ def _object(conversion: Conversion, name: ObjectName) -> ObjectInfo:
     info = ObjectInfo(instance=number, name=unique, label=name.label, path=path, kind=name.kind)
     conversion.objects.append(info)
     return info
+
+
+def _refuse_shared_label(conversion: Conversion, name: ObjectName) -> None:
+    """Refuse two names that would make one class unasked; a source may say so itself.
+
+    Raises:
+        SceneError: Names both.
+    """
+    grouping = conversion.description.grouping
+    said = name in grouping.bodies.values() or name in grouping.world_geoms.values()
+    if said or name.label != label_of(name.name):
+        return
+    other = conversion.classes.setdefault(name.label, name.name)
+    if other != name.name:
+        raise SceneError(
+            f"{conversion.description.source}: the objects {other!r} and {name.name!r} would both "
+            f"be of the class {name.label!r}; rename one of them, or label both under `objects` "
+            "of the source."
+        )
 
 
 def _body(conversion: Conversion, owner: ObjectInfo, body: int) -> BodyInfo:

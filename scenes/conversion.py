@@ -12,7 +12,7 @@ from pxr import Sdf, Usd
 from scenes.config import Collision
 from scenes.errors import SceneError
 from scenes.grouping import Grouping
-from scenes.info import BodyInfo, CameraInfo, LightInfo, ObjectInfo, PartInfo
+from scenes.info import BodyInfo, CameraInfo, JointInfo, LightInfo, ObjectInfo, PartInfo
 from scenes.materials import Materials
 from scenes.names import UniqueNames
 from scenes.report import SceneReport
@@ -42,6 +42,8 @@ class Description:
     """Body whose orientation is the end effector's."""
     collision: Collision = "boxes"
     """What stands for colliding geoms."""
+    origins: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Prim of a source that was USD itself, by kind and name of the element made from it."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +79,25 @@ class Conversion:
     parts: list[PartInfo] = field(default_factory=list)
     cameras: list[CameraInfo] = field(default_factory=list)
     lights: list[LightInfo] = field(default_factory=list)
+    joints: list[JointInfo] = field(default_factory=list)
     colliders: list[Collider] = field(default_factory=list)
+    classes: dict[str, str] = field(default_factory=dict)
+    """Name of the object that gave a class its label, by label."""
     proxies: int = 0
     """Collision proxies and planes written."""
     _names: dict[str, UniqueNames] = field(default_factory=dict)
 
     def child_path(self, parent: str, name: str | None, kind: str, number: int) -> str:
         """Path for a new child of a prim, unique beside its siblings."""
-        names = self._names.setdefault(parent, UniqueNames())
+        names = self._siblings(parent)
         return f"{parent}/{names.identifier(name, kind, number)}"
 
     def reserve(self, parent: str, name: str) -> None:
         """Keep a name of a prim's child for later."""
-        self._names.setdefault(parent, UniqueNames()).identifier(name, name, 0)
+        self._siblings(parent).identifier(name, name, 0)
+
+    def _siblings(self, parent: str) -> UniqueNames:
+        return self._names.setdefault(parent, UniqueNames(self.description.source))
 
     def name(self, kind: mujoco.mjtObj, number: int) -> str | None:
         """Name of an element of the model, None for an unnamed one."""

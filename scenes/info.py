@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-SCENE_FORMAT = 1
+SCENE_FORMAT = 2
 
 
 class _Record(BaseModel):
@@ -70,6 +72,35 @@ class LightInfo(_Record):
     light_id: int
 
 
+class JointInfo(_Record):
+    """A joint between two bodies; free joints have no prim."""
+
+    name: str
+    path: str
+    kind: Literal["hinge", "slide", "ball"]
+    joint_id: int
+    """Index in the compiled model."""
+    qpos: int
+    """Index into qpos of its first coordinate."""
+    qpos0: float | None
+    """Position in qpos [rad or m] where the stage has 0; None for a ball."""
+
+    @property
+    def position(self) -> str | None:
+        """Path of the attribute that holds its position [deg or m]; None for a ball."""
+        axis = {"hinge": "angular", "slide": "linear"}.get(self.kind)
+        return axis and f"{self.path}.state:{axis}:physics:position"
+
+    def in_stage(self, qpos: float) -> float:
+        """Position in the stage, [deg] of a hinge or [m] of a slide.
+
+        Args:
+            qpos: Position in the model [rad or m].
+        """
+        offset = qpos - (self.qpos0 or 0.0)
+        return math.degrees(offset) if self.kind == "hinge" else offset
+
+
 class RobotInfo(_Record):
     """What is needed to state the robot's configuration and its end effector."""
 
@@ -107,6 +138,7 @@ class SceneInfo(_Record):
     parts: tuple[PartInfo, ...]
     cameras: tuple[CameraInfo, ...]
     lights: tuple[LightInfo, ...]
+    joints: tuple[JointInfo, ...]
     robot: RobotInfo | None
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import mujoco
 import numpy as np
@@ -11,12 +12,18 @@ from pxr import Gf, Sdf, Usd, UsdPhysics
 
 from scenes.conversion import Conversion
 from scenes.drives import Drive, author_drive, author_passive
+from scenes.info import JointInfo
 from scenes.names import provenance
 from scenes.scene import Matrix
 from scenes.transforms import quaternion_from_rotation, rigid, rigid_inverse
 
 _JOINT = mujoco.mjtJoint
 _KINDS = {_JOINT.mjJNT_HINGE: "angular", _JOINT.mjJNT_SLIDE: "linear"}
+_WORDS: dict[mujoco.mjtJoint, Literal["hinge", "slide", "ball"]] = {
+    _JOINT.mjJNT_HINGE: "hinge",
+    _JOINT.mjJNT_SLIDE: "slide",
+    _JOINT.mjJNT_BALL: "ball",
+}
 
 
 @dataclass(frozen=True)
@@ -114,29 +121,32 @@ def convert_joint(
     joint.CreateAxisAttr(UsdPhysics.Tokens.x)
     name = conversion.name(mujoco.mjtObj.mjOBJ_JOINT, number)
     provenance(prim, "joint", name, number)
+    info = _info(model, number, name, path)
+    conversion.joints.append(info)
     author_passive(prim, model, number, kind)
     if kind is None:
         _limit_cone(conversion, joint, number)
         return
     if model.jnt_limited[number]:
-        low, high = joint_positions(model, number, model.jnt_range[number])
-        joint.CreateLowerLimitAttr(float(low))
-        joint.CreateUpperLimitAttr(float(high))
+        low, high = map(info.in_stage, model.jnt_range[number].tolist())
+        joint.CreateLowerLimitAttr(low)
+        joint.CreateUpperLimitAttr(high)
     _author_state(prim, kind)
     if drive is not None:
         author_drive(prim, kind, drive)
 
 
-def joint_positions(model: mujoco.MjModel, number: int, qpos: ArrayLike) -> NDArray[np.float64]:
-    """Positions of a hinge [deg] or slide [m] in the stage, where it is 0 at qpos0.
-
-    Args:
-        model: The compiled model.
-        number: Index of the joint.
-        qpos: Its positions in the model [rad or m].
-    """
-    offset = np.asarray(qpos, dtype=np.float64) - model.qpos0[model.jnt_qposadr[number]]
-    return np.rad2deg(offset) if model.jnt_type[number] == _JOINT.mjJNT_HINGE else offset
+def _info(model: mujoco.MjModel, number: int, name: str | None, path: str) -> JointInfo:
+    address = int(model.jnt_qposadr[number])
+    kind = _WORDS[_JOINT(int(model.jnt_type[number]))]
+    return JointInfo(
+        name=name or f"joint_{number}",
+        path=path,
+        kind=kind,
+        joint_id=number,
+        qpos=address,
+        qpos0=None if kind == "ball" else float(model.qpos0[address]),
+    )
 
 
 def _author_state(prim: Usd.Prim, kind: str) -> None:

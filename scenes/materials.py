@@ -89,13 +89,18 @@ class Materials:
     """Writes each distinct look once, under `/World/materials`."""
 
     def __init__(
-        self, stage: Usd.Stage, model: mujoco.MjModel, textures: TextureFiles, folder: str
+        self,
+        stage: Usd.Stage,
+        model: mujoco.MjModel,
+        textures: TextureFiles,
+        folder: str,
+        source: str,
     ) -> None:
         self._stage = stage
         self._model = model
         self._textures = textures
         self._folder = folder
-        self._names = UniqueNames()
+        self._names = UniqueNames(source)
         self._made: dict[Look, UsdShade.Material] = {}
 
     @property

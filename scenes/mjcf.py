@@ -18,6 +18,7 @@ from scenes.inventory import count_elements, refuse_inexpressible
 from scenes.layers import SCOPES, new_base, write_stack
 from scenes.lights import convert_lights, convert_surroundings
 from scenes.materials import Materials
+from scenes.names import note_origins
 from scenes.physics import convert_physics
 from scenes.proxies import convert_proxies
 from scenes.report import SceneReport
@@ -93,11 +94,16 @@ def _start(
         drawn=drawn,
         stand_ins=stand_in_geoms(model, drawn, description.grouping),
         materials=Materials(
-            stage, model, TextureFiles(folder / _TEXTURES, texture_store), _TEXTURES
+            stage,
+            model,
+            TextureFiles(folder / _TEXTURES, texture_store),
+            _TEXTURES,
+            description.source,
         ),
         report=SceneReport(
             description.source,
             approximated=list(compiled.changes),
+            left_out=list(compiled.left_out),
             warnings=list(compiled.warnings),
         ),
     )
@@ -116,6 +122,7 @@ def _convert(conversion: Conversion) -> None:
     convert_lights(conversion)
     convert_physics(conversion)
     count_elements(conversion)
+    note_origins(conversion.stage, conversion.description.origins)
 
 
 def _write(conversion: Conversion, states: Mapping[str, Placement], model_file: str | None) -> None:
@@ -152,5 +159,6 @@ def _info(conversion: Conversion, default_state: str, model_file: str) -> SceneI
         parts=tuple(conversion.parts),
         cameras=tuple(conversion.cameras),
         lights=tuple(conversion.lights),
+        joints=tuple(sorted(conversion.joints, key=lambda joint: joint.joint_id)),
         robot=robot_info(conversion),
     )

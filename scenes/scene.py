@@ -33,7 +33,8 @@ class State:
     qpos: NDArray[np.float64]
     """Generalized positions of the compiled model, [nq]."""
     layer: Sdf.Layer
-    """World pose of every body and of every camera and light that follows something."""
+    """World pose of every body and of every camera and light that follows something, and the
+    position of every hinge and slide [deg or m], 0 at qpos0."""
 
 
 class Scene:

@@ -91,6 +91,11 @@ def write_state(
             if follows(model.light_mode[light.light_id]):
                 k = light.light_id
                 _over(layer, light.path, light_pose(data.light_xpos[k], data.light_xdir[k]))
+        for joint in info.joints:
+            if joint.position is not None:
+                prim, attribute = joint.position.split(".")
+                spec = _attribute(layer, prim, attribute, Sdf.ValueTypeNames.Float)
+                spec.default = joint.in_stage(float(data.qpos[joint.qpos]))
     target = folder / "states" / f"{name}.usda"
     target.parent.mkdir(exist_ok=True)
     temporary = target.with_name(f".{name}.{os.getpid()}.usda")
@@ -105,6 +110,11 @@ def follows(mode: int) -> bool:
 
 
 def _over(layer: Sdf.Layer, path: str, pose: Matrix) -> None:
-    prim = Sdf.CreatePrimInLayer(layer, path)
-    spec = Sdf.AttributeSpec(prim, TRANSFORM, Sdf.ValueTypeNames.Matrix4d)
+    spec = _attribute(layer, path, TRANSFORM, Sdf.ValueTypeNames.Matrix4d)
     spec.default = matrix_value(pose)
+
+
+def _attribute(
+    layer: Sdf.Layer, path: str, name: str, kind: Sdf.ValueTypeName
+) -> Sdf.AttributeSpec:
+    return Sdf.AttributeSpec(Sdf.CreatePrimInLayer(layer, path), name, kind)

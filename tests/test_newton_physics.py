@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -11,6 +12,7 @@ from pxr import Gf, Usd, UsdPhysics
 
 from datagen.config import cache_folder
 from scenes import Scene, convert_mjcf, libero_bundle, libero_scene
+from scenes.config import MjcfSource
 
 if importlib.util.find_spec("newton") is None:
     pytest.skip(
@@ -61,6 +63,8 @@ TOYS = """
         <geom type="cylinder" size=".05 .005"/></body></body>
     <body name="ball" pos="0 -1 .5"><freejoint/><geom size=".05"/></body>
   </worldbody>
+  <keyframe><key name="posed" qpos=".2 1.1 -.1 .03 .7 .6 0 .8 0 0.3 1 .6 0 0 .6 .8 1.5
+    .1 -1 .4 1 0 0 0"/></keyframe>
 </mujoco>
 """
 
@@ -164,6 +168,31 @@ def test_links_stand_where_mujocos_do(toys: Scene) -> None:
     assert set(loaded.address) == set(range(loaded.reference.njnt))
     assert loaded.distance(np.random.default_rng(0), 20) < 1e-5
     assert loaded.limit_error() < 1e-6
+
+
+def test_a_state_s_layers_load_as_mujocos_configuration(tmp_path: Path) -> None:
+    (tmp_path / "toys.xml").write_text(TOYS)
+    source = MjcfSource(path=tmp_path / "toys.xml", keyframe="posed")
+    scene = convert_mjcf(source.path, tmp_path / "out", source=source)
+    loaded = Loaded(scene, Usd.Stage.Open(str(scene.folder / "scene.usda")))
+    qpos = scene.state("posed").qpos
+    got = loaded.model.joint_q.numpy()
+    scalar = [joint for joint in scene.info.joints if joint.kind != "ball"]
+    assert [joint.name for joint in scalar] == ["drawer", "door", "swing", "out", "bend", "lid"]
+    for joint in scalar:
+        want = qpos[joint.qpos] - loaded.reference.qpos0[joint.qpos]
+        assert got[loaded.address[joint.joint_id]] == pytest.approx(want, abs=1e-6), joint.name
+    # No engine reads a ball's position from its state: what hangs on it is left out.
+    data = mujoco.MjData(loaded.reference)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(loaded.reference, data)
+    state = loaded.model.state()
+    newton.eval_fk(loaded.model, loaded.model.joint_q, loaded.model.joint_qd, state)
+    poses = state.body_q.numpy()
+    for index, path in enumerate(loaded.model.body_label):
+        body = loaded.body_ids.get(path)
+        if body and not path.endswith("/tip"):
+            np.testing.assert_allclose(poses[index, :3], data.xpos[body], atol=1e-5, err_msg=path)
 
 
 def test_a_joint_frame_shifted_by_a_millimetre_shows(toys: Scene) -> None:

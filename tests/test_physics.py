@@ -433,7 +433,7 @@ def test_counts_of_joints_and_constraints_are_reported(workshop: Scene) -> None:
 def test_names_that_clash_get_prims_of_their_own(convert: Callable[[str], Scene]) -> None:
     scene = convert(
         "<mujoco><worldbody><body name='joints'><joint name='a b'/><geom size='.1'/>"
-        "<body name='physics'><joint name='a_b'/><geom size='.1'/></body></body>"
+        "<body name='physics'><joint name='a_c'/><geom size='.1'/></body></body>"
         "<body name='a/physics'><joint/><geom size='.1'/></body></worldbody></mujoco>"
     )
     paths = {name: str(prim.GetPath()) for name, prim in joints(scene.stage).items()}

@@ -8,6 +8,7 @@ import pytest
 from pxr import Usd
 
 from scenes import SampleLayer, Scene, SceneError, convert_mjcf
+from scenes.config import MjcfSource
 from scenes.states import Placement, posed, write_state
 
 MODEL = """
@@ -61,6 +62,48 @@ def test_state_makes_no_prim(scene: Scene) -> None:
     base = Usd.Stage.Open(str(scene.folder / "base.usdc"))
     stacked = Usd.Stage.Open(str(scene.folder / "scene.usda"))
     assert [p.GetPath() for p in stacked.Traverse()] == [p.GetPath() for p in base.Traverse()]
+
+
+JOINTED = """
+<mujoco><compiler angle="radian"/><worldbody>
+<body name="box"><geom type="box" size=".2 .2 .2"/>
+  <body name="drawer"><joint name="pull" type="slide" axis="0 1 0" ref=".05"/><geom size=".1"/>
+    <body name="knob"><joint name="turn" axis="0 0 1" ref=".25"/><geom size=".02"/>
+      <body name="tip"><joint name="tip" type="ball"/><geom size=".01"/></body></body></body>
+</body></worldbody>
+<keyframe><key name="open" qpos=".3 1.75 0 .6 0 .8"/></keyframe></mujoco>
+"""
+
+
+def test_state_holds_the_position_of_every_hinge_and_slide_from_qpos0(tmp_path: Path) -> None:
+    (tmp_path / "m.xml").write_text(JOINTED)
+    source = MjcfSource(path=tmp_path / "m.xml", keyframe="open")
+    scene = convert_mjcf(source.path, tmp_path / "out", source=source)
+    assert [(joint.name, joint.kind, joint.qpos, joint.qpos0) for joint in scene.info.joints] == [
+        ("pull", "slide", 0, 0.05),
+        ("turn", "hinge", 1, 0.25),
+        ("tip", "ball", 2, None),
+    ]
+    stage = Usd.Stage.Open(str(scene.folder / "scene.usda"))
+    place, turn = (
+        stage.GetAttributeAtPath(f"/World/box/joints/{name}.state:{axis}:physics:position").Get()
+        for name, axis in (("pull", "linear"), ("turn", "angular"))
+    )
+    assert place == pytest.approx(0.25, abs=1e-7)
+    assert turn == pytest.approx(1.5 * 180 / np.pi, abs=1e-5)
+
+
+def test_state_and_sample_state_only_attributes_of_the_base_layer(tmp_path: Path) -> None:
+    (tmp_path / "m.xml").write_text(JOINTED)
+    source = MjcfSource(path=tmp_path / "m.xml", keyframe="open")
+    scene = convert_mjcf(source.path, tmp_path / "out", source=source)
+    sample = SampleLayer(scene, "open")
+    base = scene.stage.GetRootLayer()
+    assert sum("physics:position" in path.name for path in sample.paths) == 2
+    for path in sample.paths:
+        there, here = base.GetAttributeAtPath(path), sample.layer.GetAttributeAtPath(path)
+        assert there is not None and there.typeName == here.typeName
+    assert scene.authored("/World/box/joints/turn.state:angular:physics:position") == 0.0
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,12 @@ HONOURED: dict[str, frozenset[str]] = {
 `UsdUVTexture`. A sample that changes any other attribute is refused, but for `NEUTRAL`.
 """
 
+_PHYSICS = ("physics:", "state:")
+"""Starts of attributes that no picture shows."""
+
 NEUTRAL = frozenset({"horizontalAperture", "datagen:fill", "datagen:exposure"})
 """Attributes without meaning for MuJoCo: the picture's aspect ratio decides the horizontal field
-of view, fill and exposure match a path tracer to MuJoCo. So have all of the namespace `physics`."""
+of view, fill and exposure match a path tracer to MuJoCo. So have all that physics alone needs."""
 
 _ARRAYS = (
     "geom_group",
@@ -186,7 +189,7 @@ class ModelValues:
 
     def _set(self, path: Sdf.Path, value: Any) -> None:
         prim, name = str(path.GetPrimPath()), path.name
-        if name in NEUTRAL or name.startswith("physics:"):
+        if name in NEUTRAL or name.startswith(_PHYSICS):
             return
         if prim in self._camera_paths and name in HONOURED["Camera"]:
             return  # The pinhole of a view is read when it is drawn.

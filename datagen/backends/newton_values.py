@@ -74,7 +74,7 @@ def require_shown(scene: Scene, sample: SampleLayer) -> None:
         name = path.name
         if name in NEWTON_HONOURED["any prim"] or name in NEWTON_NEUTRAL:
             continue
-        if name.startswith("physics:") or sample.get(str(path)) == scene.authored(path):
+        if name.startswith(("physics:", "state:")) or sample.get(str(path)) == scene.authored(path):
             continue
         prim = str(path.GetPrimPath())
         if prim in cameras:
