@@ -201,7 +201,8 @@ def _scene(config: RunConfig, plan: ScenePlan, bundles: Mapping[str, Bundle | Sc
         if isinstance(bundle, SceneError):
             raise bundle
         states = [state.initial_state or 0 for state in plan.states]
-        return libero_scene(bundle, states, source.libero.state, config.cache)[0]
+        mode, collision = source.libero.state, source.libero.collision
+        return libero_scene(bundle, states, mode, config.cache, collision)[0]
     assert source.mjcf is not None
     return mjcf_scene(source.mjcf, config.cache)
 

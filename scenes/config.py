@@ -22,6 +22,9 @@ class _Settings(BaseModel):
     )
 
 
+Collision = Literal["boxes", "body_box", "object_box", "hull"]
+
+
 class StateCount(_Settings):
     """The first so many initial states."""
 
@@ -63,6 +66,10 @@ class LiberoSource(_Settings):
     seed: int = Field(default=0, ge=0, lt=2**32)
     """Seed of the fixtures' poses, which LIBERO's initial states do not hold."""
 
+    collision: Collision = "boxes"
+    """What stands for colliding geoms: a box for each (`boxes`), for each body (`body_box`) or
+    for each object (`object_box`), or a convex hull for each (`hull`)."""
+
     @field_validator("tasks", "initial_states")
     @classmethod
     def _refuse_repeats(cls, value: object) -> object:
@@ -86,8 +93,6 @@ class ObjectGroup(_Settings):
 
 ObjectWord = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*[^\W_][^\x00-\x1f\x7f]*$")]
 """Name of an object: at least a letter or digit, no control characters."""
-
-Collision = Literal["boxes", "body_box", "object_box", "hull"]
 
 
 class MjcfSource(_Settings):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scenes.bundle import Bundle
 from scenes.compilation import CompiledModel, compile_mjcf, model_bytes
-from scenes.config import MjcfSource, ObjectGroup
+from scenes.config import Collision, MjcfSource, ObjectGroup
 from scenes.conversion import Description
 from scenes.errors import SceneError
 from scenes.grouping import Grouping, ObjectName
@@ -70,7 +70,11 @@ def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
 
 
 def libero_scene(
-    bundle: Bundle, states: Iterable[int], mode: str, cache: Path
+    bundle: Bundle,
+    states: Iterable[int],
+    mode: str,
+    cache: Path,
+    collision: Collision = "boxes",
 ) -> tuple[Scene, list[str]]:
     """Open the scene of a LIBERO bundle, converted on first use, with the states asked for.
 
@@ -79,6 +83,7 @@ def libero_scene(
         states: Indices of initial states.
         mode: `stored`: as in LIBERO's files; `settled`: after the objects came to rest.
         cache: Folder of the cache.
+        collision: What stands for colliding geoms.
 
     Returns:
         The scene and the names of its states, in the order asked for.
@@ -94,12 +99,13 @@ def libero_scene(
                 f"{len(bundle.states) - 1}."
             )
     names = [f"{mode}_{number:03d}" for number in numbers]
-    folder = cache_folder(cache, bundle.info.task, bundle.digest, "")
+    settings = "" if collision == "boxes" else f"collision={collision}"
+    folder = cache_folder(cache, bundle.info.task, bundle.digest, settings)
     with FileLock(f"{folder}.lock"):
         compiled: CompiledModel | None = None
         if not folder.exists():
             compiled = _compiled(bundle)
-            _convert_bundle(bundle, compiled, folder, cache)
+            _convert_bundle(bundle, compiled, folder, cache, collision)
         scene = Scene.open(folder)
         missing = [n for n in zip(numbers, names, strict=True) if n[1] not in scene.state_names]
         if missing:
@@ -136,7 +142,9 @@ def _compiled(bundle: Bundle) -> CompiledModel:
     return CompiledModel(model, tuple(warnings))
 
 
-def _convert_bundle(bundle: Bundle, compiled: CompiledModel, folder: Path, cache: Path) -> None:
+def _convert_bundle(
+    bundle: Bundle, compiled: CompiledModel, folder: Path, cache: Path, collision: Collision
+) -> None:
     info = bundle.info
     owners = {
         instance.name: ObjectName(instance.name, instance.label, instance.kind)
@@ -164,6 +172,7 @@ def _convert_bundle(bundle: Bundle, compiled: CompiledModel, folder: Path, cache
         gripper_joints=info.robot.gripper_joints,
         ee_site=info.robot.ee_site,
         ee_body=info.robot.ee_body,
+        collision=collision,
     )
     convert_model(
         compiled,

@@ -16,9 +16,14 @@ import mujoco
 import numpy as np
 import pytest
 
-from scenes import libero, libero_catalogue
+from datagen import preparation
+from datagen.config import RunConfig
+from datagen.progress import SilentProgress
+from datagen.sources import plan_scenes
+from scenes import libero, libero_catalogue, libero_scene
 from scenes.bundle import Bundle
 from scenes.bundle_files import differing_fields, patch_model, relocate_files
+from scenes.converted import cache_folder
 from scenes.errors import AssetError, MissingExtraError, SceneError
 from scenes.libero import BundleRequest, libero_bundles, libero_suites, libero_tasks
 from scenes.libero_objects import class_label, snake_case
@@ -411,3 +416,32 @@ def test_floating_objects_settle_on_the_table_under_a_still_robot(built: Built) 
         assert stored[height] > 0.96
         assert table_top < settled.qpos[height] < 0.91
     assert settled.steps == 500
+
+
+@pytest.mark.libero
+def test_collision_of_a_task_s_scene_follows_the_source(
+    bundles: list[Bundle], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hulls, _ = libero_scene(bundles[2], [0], "stored", tmp_path, "hull")
+    assert hulls.folder != cache_folder(tmp_path, bundles[2].info.task, bundles[2].digest, "")
+    kinds = {
+        prim.GetTypeName()
+        for prim in hulls.stage.TraverseAll()
+        if prim.GetParent().GetName() == "collision"
+    }
+    assert "Mesh" in kinds
+
+    asked: list[object] = []
+
+    def opened(*arguments: object) -> None:
+        asked.extend(arguments)
+        raise SceneError("enough.")
+
+    source = {"suite": "libero_object", "tasks": [0], "collision": "hull"}
+    data = {"output": str(tmp_path / "run"), "scenes": [{"libero": source}], "cameras": ["x"]}
+    monkeypatch.setattr(preparation, "try_libero_bundles", lambda *_: [bundles[2]])
+    monkeypatch.setattr(preparation, "libero_scene", opened)
+    config = RunConfig.from_data(data)
+    with pytest.raises(SceneError, match="enough"):
+        preparation.prepare_scenes(config, plan_scenes(config), SilentProgress())
+    assert asked[2] == "settled" and asked[4] == "hull"
