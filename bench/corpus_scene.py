@@ -164,7 +164,7 @@ class Sweeper:
 
 @contextmanager
 def with_views(path: Path, center: NDArray[np.float64], extent: float) -> Generator[Path]:
-    """Put a model with four more cameras beside a model, for as long as the block lasts.
+    """Put a copy with four more cameras beside a model, for as long as the block lasts.
 
     Args:
         path: The model.
@@ -182,12 +182,13 @@ def with_views(path: Path, center: NDArray[np.float64], extent: float) -> Genera
             f'<camera name="{_PREFIX}{number}" mode="fixed" fovy="{FOVY}" '
             f'pos="{_numbers(position)}" xyaxes="{_numbers(axes)}"/>'
         )
-    text = (
-        f'<mujoco><include file="{path.name}"/><worldbody>{"".join(cameras)}</worldbody></mujoco>'
-    )
+    # An include would change where MuJoCo looks for skins and height fields.
+    text = path.read_bytes()
+    end = text.rindex(b"</mujoco")
+    more = f"<worldbody>{''.join(cameras)}</worldbody>\n".encode()
     wrapped = path.with_name(f"{path.stem}-seen.xml")
-    with wrapped.open("x", encoding="utf-8") as file:
-        file.write(text)
+    with wrapped.open("xb") as file:
+        file.write(text[:end] + more + text[end:])
     try:
         yield wrapped
     finally:

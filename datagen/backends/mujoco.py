@@ -149,6 +149,10 @@ class _Opened:
         self._option = mujoco.MjvOption()
         for hidden in ("sitegroup", "jointgroup", "tendongroup", "actuatorgroup"):
             getattr(self._option, hidden)[:] = 0
+        # Nothing but geoms with their textures: no rangefinder's ray, no slider, no fluid.
+        self._option.flags[:] = 0
+        for wanted in (mujoco.mjtVisFlag.mjVIS_TEXTURE, mujoco.mjtVisFlag.mjVIS_STATIC):
+            self._option.flags[wanted] = 1
         self._option.flexgroup[:] = 0
         self._option.skingroup[:] = 0
         self._option.geomgroup[:] = (1, 0, 0, 0, 0, 0)
