@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 ARGS :=
 
-.PHONY: libero test sync format type check bench faults corpus
+.PHONY: libero test sync format type check bench faults corpus sweep
 .DEFAULT_GOAL := test
 
 libero: $(VENV)/.libero
@@ -55,3 +55,6 @@ $(VENV)/.libero: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -e '.[libero,dev]'
 	@touch $@ $(VENV)/.libero
+
+sweep: $(VENV)/.dev
+	$(BIN)/python bench/libero_sweep.py $(ARGS)

@@ -199,7 +199,7 @@ def planted_rows(views: Iterator[tuple[ViewPair, SampleLayer]]) -> tuple[list[Ro
 def libero_views(count: int) -> Iterator[tuple[ViewPair, SampleLayer]]:
     """Render clean views of LIBERO's spatial and object suites."""
     from datagen.backends import Size
-    from datagen.backends.registry import open_backend
+    from datagen.backends.registry import capabilities, open_backend
     from datagen.exposure import EXPOSURE, scene_exposure
     from datagen.labels import Labeler
     from scenes import libero_bundle, libero_scene
@@ -226,7 +226,7 @@ def libero_views(count: int) -> Iterator[tuple[ViewPair, SampleLayer]]:
             size, sides = Size(256, 256), []
             for name, backend in backends.items():
                 backend.apply(sample)
-                passes = set(AUDIT_PASSES) - ({"normal"} if name == "mujoco" else set())
+                passes = capabilities()[name].intersection(AUDIT_PASSES)
                 buffers = backend.render(camera, size, passes)
                 sides.append(Side(name, buffers, labeler.labels(sample, camera, size, buffers)))
             yield ViewPair(scene, scene.info.scene_id, 0, 0, camera, size, *sides), sample

@@ -8,7 +8,9 @@ import pytest
 from PIL import Image
 
 from bench.faults_looks import FAULTS, LooksFault, named
+from datagen.audit.diagnose_looks import diagnose_lights
 from datagen.audit.findings import Comparison
+from datagen.audit.light_fit import LightScale, fit_scales
 from datagen.audit.looks import compare_looks
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Backend, Size
@@ -16,6 +18,8 @@ from datagen.backends.mitsuba import MitsubaBackend
 from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
 from datagen.exposure import EXPOSURE, scene_exposure
 from datagen.labels import Labeler
+from datagen.shading import Shading
+from datagen.shading_lights import DisplayLight
 from scenes import SampleLayer, Scene, convert_mjcf
 
 pytestmark = pytest.mark.gl
@@ -165,3 +169,31 @@ def test_the_size_of_a_light_fault_is_stated(clean: tuple[ViewPair, SampleLayer]
     pair.scene.show(sample)
     assert finding.size == pytest.approx(20.0, abs=4.0)
     assert "brighter" in finding.sentence
+
+
+def light_scale(gain: float) -> LightScale:
+    return LightScale("lamp", "/World/lights/lamp", 1.0, 0.8, 0.3, 0.02, gain)
+
+
+def test_a_light_is_named_only_where_its_other_strength_explains_the_picture(
+    clean: tuple[ViewPair, SampleLayer],
+) -> None:
+    (named,) = diagnose_lights(clean[0], (light_scale(0.6),))
+    assert named.kind == "light_intensity" and named.subject == "light lamp"
+    assert diagnose_lights(clean[0], (light_scale(-0.5),)) == []
+
+
+def test_a_fitted_strength_tells_how_much_of_the_error_it_takes_away() -> None:
+    rng = np.random.default_rng(2)
+    terms = rng.uniform(0.1, 0.4, (2, 20, 30, 3)).astype(np.float32)
+    nothing = np.zeros(3)
+    left, right = (
+        DisplayLight(n, f"/{n}", nothing, nothing, nothing, nothing) for n in ("left", "right")
+    )
+    ones = np.ones((20, 30, 3), np.float32)
+    everywhere = np.ones((20, 30), dtype=np.bool_)
+    shading = Shading((left, right), terms, 0 * ones, terms.sum(axis=0), ones, everywhere)
+    picture = terms[0] + 0.8 * terms[1]
+    first, second = fit_scales(shading, ones, picture, everywhere)
+    assert abs(second.scale - 0.8) < 0.01
+    assert second.gain > 0.9 and abs(first.gain) < 0.1

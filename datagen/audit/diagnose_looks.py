@@ -37,6 +37,8 @@ _DEVIATIONS_OFF = 1.25
 """The same where the sum of all lights is wrong, so that one of them must be."""
 _SUM_OFF = 0.01
 _SHARE_MIN = 0.05
+_GAIN_MIN = 0.05
+"""Part of the picture's error that a light's other strength must explain."""
 _MISSING, _DOUBLED = 0.3, 1.6
 _OBJECT_PIXELS_MIN = 100
 _PLAIN_SHARE = 0.35
@@ -119,6 +121,8 @@ def diagnose_lights(
     for light in scales:
         off = light.scale - light.expected
         if light.share < _SHARE_MIN or abs(off) < max(_SCALE_OFF, deviations * light.deviation):
+            continue
+        if light.gain < _GAIN_MIN:
             continue
         subject = f"light {light.name}"
         if light.expected == 0.0 or light.scale < _MISSING:

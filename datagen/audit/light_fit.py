@@ -37,6 +37,8 @@ class LightScale:
     """Part of the compared pixels' light that comes from this light, at its expected strength 1."""
     deviation: float
     """Uncertainty of `scale`."""
+    gain: float
+    """Part of the mean error over all compared pixels, clipped ones too, that `scale` takes away."""
 
 
 def fit_scales(
@@ -70,6 +72,7 @@ def fit_scales(
     expected = np.array([float(light.shines) for light in shading.lights])
     scales, covariance = _robust(A, b, expected)
     total = max(float(target.mean()), 1e-9)
+    gains = _gains(shading, texture[where], picture[where], where, expected, scales)
     return tuple(
         LightScale(
             light.name,
@@ -78,9 +81,32 @@ def fit_scales(
             float(scales[k]),
             float(A[:, k].mean() / total),
             float(np.sqrt(covariance[k, k])),
+            gains[k],
         )
         for k, light in enumerate(shading.lights)
     )
+
+
+def _gains(
+    shading: Shading,
+    texture: NDArray[np.float32],
+    picture: NDArray[np.float32],
+    where: NDArray[np.bool_],
+    expected: NDArray[np.float64],
+    scales: NDArray[np.float64],
+) -> list[float]:
+    """Part of the error that each light's scale alone takes away, negative where it adds to it."""
+    terms, emitted = shading.terms[:, where], shading.emitted[where]
+    sum_of_all = np.einsum("l,lnc->nc", expected, terms) + emitted
+
+    def error(lit: NDArray[np.float64]) -> float:
+        return float(np.abs(np.clip(lit, 0.0, 1.0) * texture - picture).mean())
+
+    now = max(error(sum_of_all), 1e-9)
+    return [
+        1.0 - error(sum_of_all + (scales[k] - expected[k]) * terms[k]) / now
+        for k in range(len(expected))
+    ]
 
 
 def _robust(
