@@ -395,11 +395,11 @@ def test_the_near_distance_of_the_camera_prim_decides_what_is_cut(room, backend)
 
 def test_a_rangefinders_ray_is_no_part(convert, backend) -> None:
     seen = []
-    for sensor in ("", '<sensor><rangefinder site="eye"/></sensor>'):
+    for sensor in ("", '<sensor><clock/><rangefinder site="eye"/></sensor>'):
         scene = convert(
             f"""<mujoco><worldbody><geom type="plane" size="3 3 .1"/>
             <camera name="front" pos="0 -2 1" xyaxes="1 0 0 0 .5 .9"/><body pos="0 0 1">
-            <site/><site name="eye" xyaxes="1 0 0 0 -1 0"/><joint/><inertial pos="0 0 0" mass="1"
+            <site name="eye" xyaxes="1 0 0 0 -1 0"/><joint/><inertial pos="0 0 0" mass="1"
             diaginertia="1 1 1"/></body></worldbody>{sensor}</mujoco>"""
         )
         backend.open(scene)
