@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
     sources = plan_scenes(config)
     refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
     variant = mitsuba_variant(config)
-    prepared = prepare_scenes(config, build_plan(config, sources).scenes, progress)
+    prepared = prepare_scenes(config, build_plan(config, sources).scenes, config.backends, progress)
     scenes = prepared.scenes
     versions = {"mitsuba variant": variant, **library_versions()}
     classes = class_table(scenes)
@@ -155,14 +155,20 @@ def mitsuba_variant(config: RunConfig) -> str:
 
 
 def prepare_scenes(
-    config: RunConfig, plans: Sequence[ScenePlan], progress: RunProgress
+    config: RunConfig, plans: Sequence[ScenePlan], backends: Container[str], progress: RunProgress
 ) -> PreparedScenes:
     """Build or find every scene of a plan, with its states, and check names against it.
 
     A scene that is refused does not keep the others from being made.
 
+    Args:
+        config: The config.
+        plans: The scenes.
+        backends: Renderers that will show them.
+        progress: Told of every scene.
+
     Raises:
-        ConfigError: A camera is not there.
+        ConfigError: A camera is not there, or a renderer cannot show so many lights.
         RandomizerError: A randomizer's target is not there.
         scenes.SceneError: Every scene is refused.
         scenes.StorageError: The cache cannot be written.
@@ -180,6 +186,8 @@ def prepare_scenes(
             refusals[plan.scene_id] = error
             continue
         check_cameras(config, plan.scene_id, [camera.name for camera in scene.info.cameras])
+        if "mujoco" in backends:
+            _check_lights(config, plan.scene_id, scene)
         bind(config.randomize, scene.info)
         prepared[plan.scene_id] = PreparedScene(scene.folder, scene.info)
     if not prepared:
@@ -205,6 +213,25 @@ def _scene(config: RunConfig, plan: ScenePlan, bundles: Mapping[str, Bundle | Sc
         return libero_scene(bundle, states, mode, config.cache, collision)[0]
     assert source.mjcf is not None
     return mjcf_scene(source.mjcf, config.cache)
+
+
+def _check_lights(config: RunConfig, scene_id: str, scene: Scene) -> None:
+    """Refuse more lights than MuJoCo draws; no randomizer switches one on or off.
+
+    Raises:
+        ConfigError: Names the scene and the number.
+    """
+    from datagen.backends.mujoco_values import LIGHT_COUNT_MAX
+
+    shining = sum(
+        scene.authored(f"{light.path}.visibility") != "invisible" for light in scene.info.lights
+    )
+    shining += bool(scene.authored("/World.datagen:headlight:active"))
+    if shining > LIGHT_COUNT_MAX:
+        raise config.problem(
+            f"backends: mujoco draws at most {LIGHT_COUNT_MAX} lights, but in the scene {scene_id} "
+            f"{shining} shine (with the headlight); leave this backend or some lights out."
+        )
 
 
 def _all_refused(refusals: Mapping[str, SceneError]) -> SceneError:

@@ -1,4 +1,4 @@
-"""Refusal of numbers that are not finite, before anything is converted.
+"""Refusal of numbers that are not finite, or absurd, before anything is converted.
 
 MuJoCo compiles some models with an infinite vertex, scale or pose, and trimesh drops such vertices
 without a word. Mesh files are therefore read raw, and every array of the compiled model is checked.
@@ -25,6 +25,8 @@ _CHECKED = (
     "light_ambient", "light_specular", "light_attenuation", "light_cutoff", "light_exponent",
     "qpos0",
 )  # fmt: skip
+FARTHEST = 1e6
+"""Greatest distance from the origin [m]."""
 _OBJ = mujoco.mjtObj
 _NAMED = {
     "body": _OBJ.mjOBJ_BODY, "geom": _OBJ.mjOBJ_GEOM, "mat": _OBJ.mjOBJ_MATERIAL,
@@ -73,6 +75,35 @@ def refuse_non_finite_model(model: mujoco.MjModel, source: str) -> None:
             f"{source}: {_element(model, field, row)} is not finite: {values[row]}. "
             "The scene was refused; repair the file."
         )
+
+
+def refuse_far(model: mujoco.MjModel, data: mujoco.MjData, source: str) -> None:
+    """Refuse what stands or reaches farther than 32-bit renderers can place it.
+
+    Args:
+        model: The compiled model.
+        data: Its poses.
+        source: What the poses come from, for the message.
+
+    Raises:
+        AssetError: Names the element and the distance.
+    """
+    distances = {
+        "body": np.linalg.norm(data.xpos, axis=1),
+        "geom": np.linalg.norm(data.geom_xpos, axis=1) + model.geom_rbound,
+        "cam": np.linalg.norm(data.cam_xpos, axis=1),
+    }
+    for kind, values in distances.items():
+        far = np.flatnonzero(values > FARTHEST)
+        if len(far):
+            number = int(far[0])
+            name = mujoco.mj_id2name(model, _NAMED[kind], number) or f"#{number}"
+            word = _NAMED[kind].name.removeprefix("mjOBJ_").lower()
+            raise AssetError(
+                f"{source}: {word} {name!r} lies or reaches {values[number]:.3g} m from the "
+                f"origin; {FARTHEST:g} m are allowed, beyond which 32-bit numbers tell "
+                "centimetres no more apart."
+            )
 
 
 def raw_vertices(path: Path) -> NDArray[np.float64]:

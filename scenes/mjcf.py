@@ -12,6 +12,7 @@ from scenes.cameras import convert_cameras
 from scenes.compilation import CompiledModel, model_bytes
 from scenes.conversion import Conversion, Description
 from scenes.errors import StorageError
+from scenes.finite import refuse_far
 from scenes.grouping import drawn_geoms
 from scenes.info import SCENE_FORMAT, SceneInfo
 from scenes.inventory import count_elements, refuse_inexpressible
@@ -82,6 +83,8 @@ def _start(
     texture_store: Path | None,
 ) -> Conversion:
     model = compiled.model
+    rest = posed(model, Placement(model.qpos0))
+    refuse_far(model, rest, description.source)
     drawn = drawn_geoms(model, description.grouping.drawn_groups)
     stage = new_base(folder / "base.usdc", description.source)
     conversion = Conversion(
@@ -89,7 +92,7 @@ def _start(
         folder=folder,
         stage=stage,
         description=description,
-        rest=posed(model, Placement(model.qpos0)),
+        rest=rest,
         shown=posed(model, next(iter(states.values()))),
         drawn=drawn,
         stand_ins=stand_in_geoms(model, drawn, description.grouping),

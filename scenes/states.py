@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from pxr import Sdf, Vt
 
 from scenes.errors import SceneError
+from scenes.finite import refuse_far
 from scenes.info import SceneInfo
 from scenes.sample import TRANSFORM
 from scenes.scene import Matrix, matrix_value
@@ -72,8 +73,12 @@ def write_state(
         model: Its compiled model.
         name: Name of the state, the layer's file name.
         placement: Where everything stands.
+
+    Raises:
+        SceneError: The placement has the wrong length, is not finite, or reaches too far.
     """
     data = posed(model, placement)
+    refuse_far(model, data, f"{info.source}, state {name!r}")
     layer = Sdf.Layer.CreateAnonymous(".usda")
     layer.customLayerData = {
         "datagen": {"qpos": Vt.DoubleArray.FromNumpy(np.array(data.qpos)), "state": name}

@@ -7,7 +7,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from scenes import AssetError
+from scenes import AssetError, convert_mjcf
+from scenes.config import MjcfSource
 from scenes.finite import raw_vertices, refuse_non_finite_mesh, refuse_non_finite_model
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=np.float32)
@@ -88,3 +89,33 @@ def test_compiled_number_that_is_not_finite_names_its_element(
     getattr(model, field)[index] = np.inf
     with pytest.raises(AssetError, match=f"room.xml: {words}"):
         refuse_non_finite_model(model, "room.xml")
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            '<body name="moon" pos="0 1e30 0"><geom size=".1"/></body>',
+            "body 'moon' lies or reaches 1e",
+        ),
+        ('<geom name="shell" size="1e30"/>', "geom 'shell' lies or reaches 1e"),
+        ('<camera name="eye" pos="2e6 0 0"/><geom size="1"/>', "camera 'eye' lies or reaches 2e"),
+    ],
+)
+def test_what_stands_absurdly_far_is_refused_by_name(tmp_path: Path, body: str, told: str) -> None:
+    (tmp_path / "far.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    with pytest.raises(AssetError) as caught:
+        convert_mjcf(tmp_path / "far.xml", tmp_path / "out")
+    assert str(caught.value).startswith(f"mjcf/far.xml: {told}")
+    assert [path.name for path in tmp_path.iterdir()] == ["far.xml"]
+
+
+def test_a_state_that_puts_something_absurdly_far_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "far.xml").write_text(
+        '<mujoco><worldbody><body name="cup"><freejoint/><geom size=".1"/></body></worldbody>'
+        '<keyframe><key name="lost" qpos="0 0 1e9 1 0 0 0"/></keyframe></mujoco>'
+    )
+    source = MjcfSource(path=tmp_path / "far.xml", keyframe="lost")
+    with pytest.raises(AssetError, match=r"far\.xml, state 'lost': body 'cup' .* 1e\+09 m"):
+        convert_mjcf(source.path, tmp_path / "out", source=source)
+    assert [path.name for path in tmp_path.iterdir()] == ["far.xml"]

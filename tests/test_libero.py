@@ -443,5 +443,5 @@ def test_collision_of_a_task_s_scene_follows_the_source(
     monkeypatch.setattr(preparation, "libero_scene", opened)
     config = RunConfig.from_data(data)
     with pytest.raises(SceneError, match="enough"):
-        preparation.prepare_scenes(config, plan_scenes(config), SilentProgress())
+        preparation.prepare_scenes(config, plan_scenes(config), (), SilentProgress())
     assert asked[2] == "settled" and asked[4] == "hull"

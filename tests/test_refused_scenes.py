@@ -13,6 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from datagen import cluster, pipeline
+from datagen.audit.run import audit
 from datagen.cli import app
 from datagen.config import RunConfig
 from datagen.errors import ConfigError, DatagenError
@@ -147,6 +148,19 @@ def test_a_camera_that_a_later_scene_lacks_is_still_an_error_of_the_config(tmp_p
     with pytest.raises(ConfigError, match=r"cameras\.0: .*scene c"):
         made(data)
     assert not (tmp_path / "run").exists()
+
+
+def test_more_lights_than_mujoco_draws_are_told_before_rendering(tmp_path: Path) -> None:
+    data = scenes_config(tmp_path, backends=["mujoco"])
+    lamps = "<light/>" * 7
+    text = SCENE.format(name="c", label="lump")
+    (tmp_path / "c.xml").write_text(text.replace("<worldbody>", f"<worldbody>{lamps}"))
+    with pytest.raises(ConfigError, match=r"at most 8 lights, but in the scene c 9 shine"):
+        made(data)
+    assert not (tmp_path / "run").exists()
+    audited = RunConfig.from_data({**data, "backends": ["mitsuba"]})
+    with pytest.raises(ConfigError, match=r"at most 8 lights"):
+        audit(audited, SilentProgress())
 
 
 def test_a_scene_that_breaks_while_it_is_rendered_fails_the_run(

@@ -251,4 +251,4 @@ class _Run:
         names = {each.frame.scene_id for each in self._wanted}
         scenes = [scene for scene in self._plan.scenes if scene.scene_id in names]
         with self.watch("scenes"):
-            return prepare_scenes(self._config, scenes, self._progress)
+            return prepare_scenes(self._config, scenes, self._config.audit.backends, self._progress)
