@@ -184,6 +184,7 @@ def prepare_scenes(
             raise
         except SceneError as error:
             refusals[plan.scene_id] = error
+            progress.stage(f"refused: {_sentence(error)}")
             continue
         check_cameras(config, plan.scene_id, [camera.name for camera in scene.info.cameras])
         if "mujoco" in backends:
@@ -192,9 +193,13 @@ def prepare_scenes(
         prepared[plan.scene_id] = PreparedScene(scene.folder, scene.info)
     if not prepared:
         raise _all_refused(refusals)
-    # Messages of libraries may have several lines.
-    refused = {scene_id: " ".join(str(error).split()) for scene_id, error in refusals.items()}
+    refused = {scene_id: _sentence(error) for scene_id, error in refusals.items()}
     return PreparedScenes(prepared, refused)
+
+
+def _sentence(error: SceneError) -> str:
+    """Give a message in one line; those of libraries may have several."""
+    return " ".join(str(error).split())
 
 
 def _scene(config: RunConfig, plan: ScenePlan, bundles: Mapping[str, Bundle | SceneError]) -> Scene:

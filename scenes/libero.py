@@ -25,7 +25,7 @@ from filelock import FileLock
 
 import scenes
 from scenes.bundle import FORMAT_VERSION, PACKAGES, Bundle
-from scenes.errors import SceneError
+from scenes.errors import SceneError, StorageError
 from scenes.libero_catalogue import SuiteInfo, TaskInfo, installed_catalogue
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def try_libero_bundles(
 
     Raises:
         MissingExtraError: When LIBERO is not installed.
-        SceneError: When a suite or task does not exist, or the cache cannot be made.
+        SceneError: When a suite or task does not exist.
+        StorageError: When the cache cannot be made.
     """
     cache = cache.expanduser().absolute()
     jobs = [_job(request, cache) for request in requests]
@@ -182,7 +183,9 @@ def _build_missing(
     try:
         locks.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SceneError(f"{cache}: the cache folder cannot be made: {error.strerror}.") from error
+        raise StorageError(
+            f"{cache}: the cache folder cannot be made: {error.strerror}."
+        ) from error
     with contextlib.ExitStack() as stack:
         # Always in the same order, so that two processes never wait for each other.
         for job in sorted(jobs, key=lambda job: job["target"]):
