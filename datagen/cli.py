@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import sys
 import traceback
 from collections.abc import Callable
@@ -165,7 +164,7 @@ def scenes(
 @_reports_errors
 def convert(
     context: typer.Context,
-    scene: Annotated[Path, typer.Argument(metavar="SCENE.xml", help="MuJoCo model.")],
+    scene: Annotated[Path, typer.Argument(metavar="SCENE", help="MJCF, URDF or USD file.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the USD stage.")],
     roots: Annotated[
         list[Path] | None,
@@ -174,29 +173,38 @@ def convert(
             metavar="DIR",
             exists=True,
             file_okay=False,
-            help="Folder that the model may read from beside its own; may be repeated.",
+            help="Folder that the scene may read from beside its own; may be repeated.",
         ),
+    ] = None,
+    packages: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--package",
+            metavar="NAME=DIR",
+            help="URDF: folder of the package that package://NAME/ stands for; may be repeated.",
+        ),
+    ] = None,
+    up_axis: Annotated[
+        Literal["Y", "Z"] | None,
+        typer.Option(help="USD: axis that points up, where the stage does not say it."),
+    ] = None,
+    meters_per_unit: Annotated[
+        float | None, typer.Option(help="USD: unit [m], where the stage does not say it.")
     ] = None,
     collision: Annotated[
         Literal["boxes", "body_box", "object_box", "hull"],
         typer.Option(help="What stands for the geoms that collide."),
     ] = "boxes",
 ) -> None:
-    """Convert any MJCF file to a USD stage with a report of what became of each element."""
-    if out.exists():
-        raise ConfigError(f"{out}: already exists; name a folder that does not.")
+    """Convert an MJCF, URDF or USD file to a labelled USD stage with a MuJoCo model.
 
-    from scenes import convert_mjcf
-    from scenes.config import MjcfSource
+    A report tells what became of each element.
+    """
+    from datagen.conversion import convert_file
 
-    source = MjcfSource(path=scene, roots=tuple(roots or ()), collision=collision)
-    convert_mjcf(scene, out, source=source)
-    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-    counts = ", ".join(f"{count} {kind}" for kind, count in report["counts_out"].items())
-    typer.echo(f"{out / 'scene.usda'}: {counts}")
-    for title in ("approximated", "left_out", "caveats"):
-        for line in report[title]:
-            typer.echo(f"{title.replace('_', ' ')}: {line}")
+    options = {"up_axis": up_axis, "meters_per_unit": meters_per_unit}
+    for line in convert_file(scene, out, roots or (), packages or (), collision, options):
+        typer.echo(line)
 
 
 @app.command()

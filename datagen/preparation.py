@@ -28,6 +28,8 @@ from scenes import (
     libero_scene,
     mjcf_scene,
     try_libero_bundles,
+    urdf_scene,
+    usd_scene,
 )
 from scenes.config import LiberoSource
 from writers import WriteError, label_bits
@@ -216,6 +218,10 @@ def _scene(config: RunConfig, plan: ScenePlan, bundles: Mapping[str, Bundle | Sc
         states = [state.initial_state or 0 for state in plan.states]
         mode, collision = source.libero.state, source.libero.collision
         return libero_scene(bundle, states, mode, config.cache, collision)[0]
+    if source.urdf is not None:
+        return urdf_scene(source.urdf, config.cache)
+    if source.usd is not None:
+        return usd_scene(source.usd, config.cache)
     assert source.mjcf is not None
     return mjcf_scene(source.mjcf, config.cache)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datagen.config import RunConfig
 from datagen.config_errors import unknown_name
 from datagen.plan import ScenePlan, StatePlan
-from scenes.config import LiberoSource, MjcfSource, StateCount
+from scenes.config import LiberoSource, SourceConfig, StateCount
 
 if TYPE_CHECKING:
     from scenes.libero_catalogue import TaskInfo
@@ -26,10 +27,8 @@ def plan_scenes(config: RunConfig) -> tuple[ScenePlan, ...]:
     for index, source in enumerate(config.scenes):
         if source.libero is not None:
             found = _libero_scenes(config, index, source.libero)
-        elif source.mjcf is not None:
-            found = [_mjcf_scene(config, index, source.mjcf)]
         else:
-            found = []
+            found = [_file_scene(config, index, source)]
         for plan in found:
             if any(plan.scene_id == other.scene_id for other in plans):
                 raise config.problem(
@@ -115,18 +114,24 @@ def _initial_states(
     return chosen
 
 
-def _mjcf_scene(config: RunConfig, index: int, source: MjcfSource) -> ScenePlan:
-    if not source.path.is_file():
-        what = "is a folder" if source.path.is_dir() else "does not exist"
+def _file_scene(config: RunConfig, index: int, source: SourceConfig) -> ScenePlan:
+    kind, file = next(
+        (kind, file)
+        for kind in ("mjcf", "urdf", "usd")
+        if (file := getattr(source, kind)) is not None
+    )
+    path: Path = file.path
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
         raise config.problem(
-            f"scenes.{index}.mjcf.path: {str(source.path)!r} {what} "
-            f"(looked for {source.path.absolute()})."
+            f"scenes.{index}.{kind}.path: {str(path)!r} {what} (looked for {path.absolute()})."
         )
+    keyframe = source.mjcf.keyframe if source.mjcf is not None else None
     return ScenePlan(
-        scene_id=_word(source.path.stem),
-        source=f"mjcf/{source.path.as_posix()}",
+        scene_id=_word(path.stem),
+        source=f"{kind}/{path.as_posix()}",
         config_index=index,
-        states=(StatePlan(source.keyframe or "rest"),),
+        states=(StatePlan(keyframe or "rest"),),
     )
 
 

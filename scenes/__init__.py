@@ -17,6 +17,8 @@ from scenes.libero import (
 from scenes.mesh_prims import Triangles
 from scenes.sample import SampleLayer
 from scenes.scene import Matrix, Scene, State, matrix_array, matrix_value
+from scenes.urdf import convert_urdf, urdf_scene
+from scenes.usd import convert_usd, usd_scene
 
 __all__ = [
     "AssetError",
@@ -34,6 +36,8 @@ __all__ = [
     "Triangles",
     "camera_path",
     "convert_mjcf",
+    "convert_urdf",
+    "convert_usd",
     "libero_bundle",
     "libero_bundles",
     "libero_scene",
@@ -46,4 +50,6 @@ __all__ = [
     "srgb_decode",
     "srgb_encode",
     "try_libero_bundles",
+    "urdf_scene",
+    "usd_scene",
 ]

@@ -118,6 +118,26 @@ class MjcfSource(_Settings):
     for each object (`object_box`), or a convex hull for each (`hull`)."""
 
 
+Point = tuple[
+    Annotated[float, Field(allow_inf_nan=False)],
+    Annotated[float, Field(allow_inf_nan=False)],
+    Annotated[float, Field(allow_inf_nan=False)],
+]
+
+
+class AddedCamera(_Settings):
+    """A camera that stands still in the scene."""
+
+    position: Point
+    """Where it stands [m], z up."""
+
+    look_at: Point
+    """The point in the middle of its picture [m]."""
+
+    fovy: float = Field(default=45.0, gt=0, lt=180)
+    """Vertical field of view [deg]."""
+
+
 class UrdfSource(_Settings):
     """A robot or other model in URDF, compiled by MuJoCo."""
 
@@ -130,8 +150,11 @@ class UrdfSource(_Settings):
     roots: tuple[Path, ...] = ()
     """Folders that its meshes may lie in, beside its own folder and those of `packages`."""
 
+    cameras: dict[ObjectWord, AddedCamera] = Field(default_factory=dict[str, AddedCamera])
+    """Cameras by name; URDF has none. Without any, one named `view` shows the whole model."""
+
     objects: dict[ObjectWord, ObjectGroup] = Field(default_factory=dict)
-    """Objects by name, with links as bodies, in place of the rule that each root is one."""
+    """Objects by name, with links as bodies; all other links are one, called as the robot."""
 
     drawn_groups: tuple[Annotated[int, Field(ge=0, le=5)], ...] = (1,)
     """Geom groups that are drawn: MuJoCo puts visual shapes in 1 and collision shapes in 0."""
@@ -170,6 +193,9 @@ class UsdSource(_Settings):
 
     meters_per_unit: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Length of the stage's unit [m]; none: as the stage states, which it then must."""
+
+    cameras: dict[ObjectWord, AddedCamera] = Field(default_factory=dict[str, AddedCamera])
+    """Cameras to add, by name. Without any here and in the stage, one named `view` shows it all."""
 
     objects: dict[ObjectWord, UsdObject] = Field(default_factory=dict[str, UsdObject])
     """Objects by name; the first whose paths fit a prim has it. Prims that fit none belong to the

@@ -49,11 +49,13 @@ def usd_scene(source: UsdSource, cache: Path) -> Scene:
     folder = cache_folder(cache, source.path.stem, files.digest, f"usd {settings}")
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
-            _convert(files, folder, source)
+            _convert(files, folder, source, texture_store=cache / "textures")
     return Scene.open(folder)
 
 
-def _convert(files: UsdFiles, out: Path, source: UsdSource) -> Scene:
+def _convert(
+    files: UsdFiles, out: Path, source: UsdSource, *, texture_store: Path | None = None
+) -> Scene:
     found = compile_usd(source, files)
     description = Description(
         scene_id=source.path.stem,
@@ -66,4 +68,4 @@ def _convert(files: UsdFiles, out: Path, source: UsdSource) -> Scene:
         origins=found.origins,
     )
     state = {REST: Placement(found.compiled.model.qpos0)}
-    return convert_model(found.compiled, out, description, state)
+    return convert_model(found.compiled, out, description, state, texture_store=texture_store)

@@ -61,8 +61,8 @@ class Lighting:
     """Display value of the light from everywhere."""
     headlight: dict[str, Any] | None = None
     """What a converted scene says of its headlight, else None."""
-    default_headlight: bool = False
-    """Whether MuJoCo's own headlight is to light the scene, for want of anything else."""
+    none: bool = False
+    """Whether the stage has no light at all."""
 
 
 @dataclass
@@ -105,16 +105,12 @@ def read_lighting(
     world = stage.stage.GetDefaultPrim()
     headlight = _own_headlight(stage, world) if world else None
     dark = not lights and not found.dome.any() and headlight is None
-    if dark:
-        stage.notes.differs("lights: the stage has none; MuJoCo's headlight shines on it")
-    elif found.lights or found.dome.any():
+    if found.lights or found.dome.any():
         stage.notes.differs(
             f"lights: their brightness was scaled together, by {scale:g} in linear values, so that "
             "their display values add up to 1 at the middle of the scene"
         )
-    return Lighting(
-        tuple(lights), _color(srgb_encode(found.dome * scale)), headlight, default_headlight=dark
-    )
+    return Lighting(tuple(lights), _color(srgb_encode(found.dome * scale)), headlight, none=dark)
 
 
 def _add(

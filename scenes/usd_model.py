@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import mujoco
@@ -82,6 +82,7 @@ def build_model(
     lighting: Lighting,
     sky: Picture | None,
     names: Names,
+    add: Callable[[mujoco.MjSpec], None],
 ) -> mujoco.MjModel:
     """Compile a model.
 
@@ -94,6 +95,7 @@ def build_model(
         lighting: All light.
         sky: Six sides of a cube below each other, shown behind everything.
         names: Names by path.
+        add: Called with the model before it is compiled.
     """
     spec = mujoco.MjSpec()
     spec.modelname = name
@@ -114,6 +116,7 @@ def build_model(
     _add_lights(spec, lighting, names.lights)
     if sky is not None:
         looks.add_texture(sky, mujoco.mjtTexture.mjTEXTURE_SKYBOX)
+    add(spec)
     model = spec.compile()
     _weigh(model, bodies)
     return model
@@ -316,7 +319,7 @@ def _add_lights(spec: mujoco.MjSpec, lighting: Lighting, names: Mapping[str, str
     if lighting.headlight is not None:
         for name, value in lighting.headlight.items():
             setattr(head, name, int(value) if name == "active" else list(value))
-    elif not lighting.default_headlight:
+    elif not lighting.none:
         head.active = int(any(lighting.ambient))
         head.ambient, head.diffuse, head.specular = lighting.ambient, [0.0] * 3, [0.0] * 3
 

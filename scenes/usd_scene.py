@@ -10,8 +10,10 @@ import numpy as np
 from PIL import Image
 from pxr import Usd
 
+from scenes.additions import add_cameras, add_light
 from scenes.compilation import CompiledModel
 from scenes.config import UsdSource
+from scenes.converted import first_camera
 from scenes.errors import AssetError, SceneError
 from scenes.finite import refuse_non_finite_model
 from scenes.grouping import Grouping, ObjectName
@@ -80,9 +82,17 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
     _note_clipping(stage, cameras)
     domes = [prim for prim in prims.lights if prim.HasAttribute(_CUBE)]
     lights = [prim for prim in prims.lights if prim not in domes]
-    lighting = read_lighting(stage, lights, *bounds(bodies.made))
+    middle, radius = bounds(bodies.made)
+    lighting = read_lighting(stage, lights, middle, radius)
     names = _names(bodies.made, cameras, lights)
     poses = {str(camera.prim.GetPath()): bodies.mounted(camera.prim) for camera in cameras}
+
+    def add(spec: mujoco.MjSpec) -> None:
+        if added := add_cameras(spec, settings.cameras, middle, radius, settings.path):
+            stage.notes.differs(added)
+        if lighting.none:
+            stage.notes.differs(add_light(spec, middle, radius))
+
     try:
         with mujoco_warnings() as warnings:
             model = build_model(
@@ -93,6 +103,7 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
                 lighting,
                 _sky(stage, domes[0]) if domes else None,
                 names,
+                add,
             )
     except (ValueError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split()).removeprefix("Error: ").rstrip(".")
@@ -105,7 +116,7 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
         ),
         Grouping(bodies=bodies.owners, drawn_groups=frozenset({VISUAL})),
         _origins(names, bodies.made),
-        next(iter(names.cameras.values()), None),
+        first_camera(model),
     )
 
 

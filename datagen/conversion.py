@@ -1,0 +1,87 @@
+"""`datagen convert`: one file of any kind as a scene folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from datagen.errors import ConfigError
+from scenes import Scene, convert_mjcf, convert_urdf, convert_usd
+from scenes.config import Collision, MjcfSource, UrdfSource, UsdSource
+from scenes.kinds import source_kind
+
+_OPTIONS = {"packages": "--package", "up_axis": "--up-axis", "meters_per_unit": "--meters-per-unit"}
+_OF_KIND = {"mjcf": (), "urdf": ("packages",), "usd": ("up_axis", "meters_per_unit")}
+
+
+def convert_file(
+    scene: Path,
+    out: Path,
+    roots: Iterable[Path],
+    packages: Iterable[str],
+    collision: Collision,
+    options: Mapping[str, object],
+) -> list[str]:
+    """Convert a file and tell what became of it, line by line.
+
+    Args:
+        scene: MJCF, URDF or USD file.
+        out: Folder to make.
+        roots: Folders it may read from beside its own.
+        packages: Folders of packages, each as `NAME=FOLDER`.
+        collision: What stands for what collides.
+        options: `up_axis` and `meters_per_unit`, None where not given.
+
+    Raises:
+        ConfigError: The folder exists, or an option does not fit.
+        scenes.SceneError: The file is refused.
+    """
+    if out.exists():
+        raise ConfigError(f"{out}: already exists; name a folder that does not.")
+    kind = source_kind(scene)
+    given = {name: value for name, value in options.items() if value is not None}
+    if folders := _packages(packages):
+        given["packages"] = folders
+    for name in given:
+        if name not in _OF_KIND[kind]:
+            raise ConfigError(f"{_OPTIONS[name]}: has no meaning for {kind.upper()}.")
+    settings: dict[str, Any] = {"path": scene, "roots": tuple(roots), "collision": collision}
+    try:
+        _convert(kind, out, settings | given)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        option = _OPTIONS.get(str(problem["loc"][0]), str(problem["loc"][0]))
+        raise ConfigError(f"{option}: {problem['input']!r}: {problem['msg']}.") from error
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    counts = ", ".join(f"{count} {name}" for name, count in report["counts_out"].items())
+    return [
+        f"{out / 'scene.usda'}: {counts}",
+        *(
+            f"{title.replace('_', ' ')}: {line}"
+            for title in ("approximated", "left_out", "caveats")
+            for line in report[title]
+        ),
+    ]
+
+
+def _convert(kind: str, out: Path, settings: Mapping[str, Any]) -> None:
+    converters: dict[str, Callable[[], Scene]] = {
+        "mjcf": lambda: convert_mjcf(settings["path"], out, source=MjcfSource(**settings)),
+        "urdf": lambda: convert_urdf(out, UrdfSource(**settings)),
+        "usd": lambda: convert_usd(out, UsdSource(**settings)),
+    }
+    converters[kind]()
+
+
+def _packages(packages: Iterable[str]) -> dict[str, Path]:
+    folders: dict[str, Path] = {}
+    for package in packages:
+        name, equals, folder = package.partition("=")
+        if not (name and equals and folder):
+            raise ConfigError(f"--package: {package!r}: should be NAME=FOLDER.")
+        folders[name] = Path(folder)
+    return folders

@@ -1,0 +1,130 @@
+"""URDF models as scenes, compiled by MuJoCo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+from filelock import FileLock
+
+from scenes.additions import add_cameras, add_light
+from scenes.compilation import CompiledModel
+from scenes.config import UrdfSource
+from scenes.conversion import Description
+from scenes.converted import (
+    cache_folder,
+    converter_versions,
+    first_camera,
+    model_digest,
+    named_grouping,
+)
+from scenes.errors import AssetError, SceneError
+from scenes.finite import refuse_non_finite_model
+from scenes.grouping import Grouping, ObjectName
+from scenes.mjcf import convert_model
+from scenes.mujoco_warnings import mujoco_warnings
+from scenes.names import label_of
+from scenes.scene import Scene
+from scenes.states import Placement
+from scenes.urdf_files import read_urdf
+from scenes.usd import REST
+
+_VISUAL = 1
+
+
+def convert_urdf(out: Path, source: UrdfSource) -> Scene:
+    """Convert a URDF file into a scene folder.
+
+    Args:
+        out: Folder to make.
+        source: The file and how it is read.
+
+    Raises:
+        SceneError: `out` exists, or something cannot be converted; nothing is left behind.
+        AssetError: The file or one of its meshes is refused.
+    """
+    if out.exists():
+        raise SceneError(f"{out}: already exists; name a folder that does not.")
+    return _convert(*compile_urdf(source), out, source)
+
+
+def urdf_scene(source: UrdfSource, cache: Path) -> Scene:
+    """Open the scene of a URDF file, converted on first use.
+
+    The cache key is the compiled model, so an edited file or mesh makes a new scene.
+
+    Raises:
+        SceneError: The source is refused.
+    """
+    compiled, robot = compile_urdf(source)
+    settings = source.model_dump_json(exclude={"path", "packages", "roots"})
+    digest = model_digest(compiled.model)
+    folder = cache_folder(cache, source.path.stem, digest, f"urdf {settings}")
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            _convert(compiled, robot, folder, source)
+    return Scene.open(folder)
+
+
+def compile_urdf(source: UrdfSource) -> tuple[CompiledModel, str]:
+    """Compile a URDF file; gives the model and the robot's name.
+
+    Raises:
+        AssetError: The file or a mesh is refused, by us or by MuJoCo (with its reason).
+        SceneError: A camera to add has the name of another.
+    """
+    urdf = read_urdf(source)
+    try:
+        with mujoco_warnings() as warnings:
+            spec = mujoco.MjSpec.from_string(urdf.xml, assets=urdf.assets)
+            _name_geoms(spec)
+            statistic = spec.compile().stat
+            center, radius = np.array(statistic.center), float(statistic.extent)
+            added = [
+                add_cameras(spec, source.cameras, center, radius, source.path),
+                add_light(spec, center, radius),
+            ]
+            model = spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        reason = " ".join(str(error).split()).removeprefix("Error: ").rstrip(".")
+        raise AssetError(f"{source.path}: MuJoCo refuses this model: {reason}.") from error
+    refuse_non_finite_model(model, str(source.path))
+    changes = (*urdf.approximated, *filter(None, added))
+    left_out = tuple(urdf.left_out)
+    return CompiledModel(model, tuple(warnings), changes, left_out=left_out), urdf.name
+
+
+def _name_geoms(spec: mujoco.MjSpec) -> None:
+    """Call the shapes, which URDF leaves without names, after their links."""
+    counts: dict[str, int] = {}
+    for geom in spec.geoms:
+        kind = "visual" if geom.group == _VISUAL else "collision"
+        stem = f"{geom.parent.name}_{kind}"
+        counts[stem] = counts.get(stem, 0) + 1
+        if not geom.name:
+            geom.name = stem if counts[stem] == 1 else f"{stem}_{counts[stem]}"
+
+
+def _convert(compiled: CompiledModel, robot: str, out: Path, source: UrdfSource) -> Scene:
+    model = compiled.model
+    description = Description(
+        scene_id=source.path.stem,
+        source=f"urdf/{source.path.name}",
+        digest=model_digest(model),
+        versions=converter_versions(),
+        main_camera=first_camera(model),
+        grouping=_grouping(model, robot, source),
+        collision=source.collision,
+    )
+    return convert_model(compiled, out, description, {REST: Placement(model.qpos0)})
+
+
+def _grouping(model: mujoco.MjModel, robot: str, source: UrdfSource) -> Grouping:
+    """Objects as the config says; all other links are one, called as the robot."""
+    named = named_grouping(source.objects, source.drawn_groups)
+    if not any(map(str.isalnum, robot)):
+        return named
+    rest = ObjectName(robot, label_of(robot))
+    links = {model.body(number).name: rest for number in range(1, model.nbody)}
+    return Grouping({**links, **named.bodies}, named.world_geoms, named.drawn_groups)
