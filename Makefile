@@ -31,11 +31,15 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --level error
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev $(VENV)/.peer
 	$(BIN)/python bench/run.py $(ARGS)
+	$(BIN)/python bench/convert.py --peer $(VENV)/peer/bin/python
 
 faults: $(VENV)/.dev
 	$(BIN)/python bench/planted_faults.py $(ARGS)
+
+sweep: $(VENV)/.dev
+	$(BIN)/python bench/libero_sweep.py $(ARGS)
 
 corpus: $(VENV)/.dev
 	$(BIN)/python bench/corpus.py $(ARGS)
@@ -52,9 +56,11 @@ $(VENV)/.libero: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -e '.[libero]'
 	@touch $@
 
+$(VENV)/.peer: | $(VENV)/bin/python
+	$(BIN)/python -m venv $(VENV)/peer
+	$(VENV)/peer/bin/python -m pip install mujoco-usd-converter
+	@touch $@
+
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -e '.[libero,dev]'
 	@touch $@ $(VENV)/.libero
-
-sweep: $(VENV)/.dev
-	$(BIN)/python bench/libero_sweep.py $(ARGS)
