@@ -33,20 +33,6 @@ DISTANCE = 1.2
 VIEWS = ((45.0, -20.0), (135.0, -25.0), (225.0, -30.0), (315.0, -35.0))
 """Azimuth and elevation of the four cameras [deg]."""
 _PREFIX = "corpus-view-"
-_REASONS = {
-    "missing file": ("no such file", "error opening", "could not open", "not found", "does not ex"),
-    "unknown element or attribute": ("schema violation", "unrecognized", "invalid keyword"),
-    "fragment of another model": ("unknown ", "not specified", "missing parent", "could not find"),
-    "moving body without mass": ("mass and inertia of moving",),
-    "repeated name": ("repeated name",),
-    "outside the package": ("lies outside",),
-    "skin": ("skin",),
-    "flex": ("flex",),
-    "texture content": ("texture", "png"),
-    "mesh content": ("mesh", "faces", "volume"),
-}
-"""Kinds of refusals by words of their message, the first that fits."""
-
 _SINGULAR = {"bodies": "body", "equalities": "equality"}
 
 Step = Callable[[str], None]
@@ -96,8 +82,7 @@ class Sweeper:
                     source = MjcfSource(path=wrapped, roots=(root,))
                     scene = convert_mjcf(wrapped, Path(folder) / "scene", source=source)
             except SceneError as error:
-                message = str(error)
-                return facts | {"status": "refused", "why": kind_of(message), "message": message}
+                return facts | {"status": "refused", "message": str(error)}
             facts |= {"status": "converted", "report": unaccounted(scene)}
             step("show")
             try:
@@ -107,7 +92,7 @@ class Sweeper:
 
     def _refused_too(self, path: Path, root: Path, reason: str) -> dict[str, Any]:
         """A model that MuJoCo refuses: ours must name the file."""
-        facts = {"status": "MuJoCo refuses", "why": kind_of(reason), "message": reason}
+        facts = {"status": "MuJoCo refuses", "message": reason}
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
             source = MjcfSource(path=path, roots=(root,))
             try:
@@ -255,10 +240,3 @@ def measured(
     palette[0] = 0
     difference = np.where(same, np.uint8(40), np.uint8(255))[..., None].repeat(3, axis=2)
     return facts, np.concatenate([palette[first], palette[second], difference], axis=1)
-
-
-def kind_of(message: str) -> str:
-    """Kind of a refusal by its message."""
-    said = message.lower()
-    fits = (kind for kind, words in _REASONS.items() if any(word in said for word in words))
-    return next(fits, "other")

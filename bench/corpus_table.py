@@ -13,6 +13,20 @@ _COLUMNS = (
     "package", "roots", "compile", "scenes", "converted", "refused", "shown", ">=99%", "decided",
     "mean ids", "worst", "on parts", "interior", "unsettled",
 )  # fmt: skip
+_REASONS = {
+    "missing file": ("no such file", "error opening", "could not open"),
+    "outside the package": ("lies outside",),
+    "fragment of another model": ("not found in", "of sensorized object"),
+    "unknown element or attribute": ("schema violation",),
+    "bad value": ("bad format",),
+    "moving body without mass": ("mass and inertia of moving",),
+    "repeated name": ("repeated name",),
+    "texture content": ("content type",),
+    "mesh volume": ("mesh volume",),
+    "skin": ("skin ",),
+    "flex": ("flex ",),
+}
+"""Kinds of refusals by words of their message, the first that fits."""
 _SETTLED = frozenset({"MuJoCo refuses", "no geom", "refused", "shown"})
 
 
@@ -26,14 +40,13 @@ def totals(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _row(name: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
     shown = [line for line in lines if line["status"] == "shown"]
     good = [line for line in shown if line["share"] >= BAR]
-    refused = Counter(line["why"] for line in lines if line["status"] == "refused")
     return {
         "package": name,
         "roots": len(lines),
         "compile": sum(line.get("compiles", False) for line in lines),
         "scenes": sum(line.get("geoms", 0) > 0 for line in lines),
         "converted": sum("report" in line for line in lines),
-        "refused": sum(refused.values()),
+        "refused": sum(line["status"] == "refused" for line in lines),
         "shown": len(shown),
         ">=99%": len(good),
         "decided": sum(line["decided"] >= BAR for line in shown),
@@ -43,11 +56,21 @@ def _row(name: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
         "interior": sum(line["interior"] for line in shown),
         "unsettled": sum(line["status"] not in _SETTLED for line in lines)
         + sum(bool(line.get("report")) for line in lines),
-        "refused by kind": dict(refused),
-        "MuJoCo refuses by kind": dict(
-            Counter(line["why"] for line in lines if line["status"] == "MuJoCo refuses")
-        ),
+        "refused by kind": _kinds(lines, "refused"),
+        "MuJoCo refuses by kind": _kinds(lines, "MuJoCo refuses"),
     }
+
+
+def _kinds(lines: list[dict[str, Any]], status: str) -> dict[str, int]:
+    messages = (line["message"] for line in lines if line["status"] == status)
+    return dict(Counter(map(kind_of, messages)).most_common())
+
+
+def kind_of(message: str) -> str:
+    """Kind of a refusal by its message."""
+    said = message.lower()
+    fits = (kind for kind, words in _REASONS.items() if any(word in said for word in words))
+    return next(fits, "other")
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from bench.corpus import models, sweep
-from bench.corpus_scene import DISTANCE, kind_of, unaccounted, with_views
-from bench.corpus_table import rest, table, totals
+from bench.corpus_scene import DISTANCE, unaccounted, with_views
+from bench.corpus_table import kind_of, rest, table, totals
 from bench.corpus_worker import Worker
 from scenes import convert_mjcf
 
@@ -71,6 +71,7 @@ def test_an_element_is_accounted_for_when_written_or_left_out_by_name(tmp_path: 
     [
         ("XML Error: Schema violation: unrecognized attribute", "unknown element or attribute"),
         ("Error opening file 'a.xml'", "missing file"),
+        ("material 'a' not found in geom 0", "fragment of another model"),
         (
             "mass and inertia of moving bodies must be larger than mjMINVAL",
             "moving body without mass",
@@ -99,8 +100,8 @@ def test_the_table_counts_by_package_and_the_rest_is_told_one_by_one() -> None:
         shown("tied.xml", 0.98),
         shown("wrong.xml", 0.97, explained=0.1),
         shown("lost.xml", 1.0, report=["geoms: 2 in, 1 out or left out by name"]),
-        {"package": "q", "model": "no.xml", "status": "MuJoCo refuses", "why": "other"},
-        {"package": "q", "model": "skin.xml", "status": "refused", "why": "skin", "message": "no",
+        {"package": "q", "model": "no.xml", "status": "MuJoCo refuses", "message": "who"},
+        {"package": "q", "model": "skin.xml", "status": "refused", "message": "skin 'a' deforms",
          "compiles": True, "geoms": 2},
         {"package": "q", "model": "slow.xml", "status": "hangs", "message": "no end"},
     ]  # fmt: skip
@@ -111,6 +112,7 @@ def test_the_table_counts_by_package_and_the_rest_is_told_one_by_one() -> None:
     assert [row["refused"] for row in rows] == [0, 1, 1]
     assert [row["decided"] for row in rows] == [3, 0, 3]
     assert rows[-1]["worst"] == 0.97
+    assert rows[-1]["refused by kind"] == {"skin": 1}
     assert len(table(rows)) == 7
     told = rest(lines)
     assert [line.split(":")[0] for line in told] == [
