@@ -55,7 +55,7 @@ def models(files: list[Path], cache: Path) -> Iterator[tuple[str, Path, Callable
 
 
 def robot() -> list[Path]:
-    """Give a robot's MJCF file of the robosuite that LIBERO's package brings, which the peer reads."""
+    """Give the Panda of the robosuite that LIBERO brings along, which the peer can read."""
     spec = importlib.util.find_spec("robosuite")
     folders = () if spec is None else spec.submodule_search_locations or ()
     files = (Path(folder) / "models/assets/robots/panda/robot.xml" for folder in folders)

@@ -86,7 +86,9 @@ class ChannelOrder:
 
 
 def channel_order(reference: Floats, candidate: Floats) -> ChannelOrder | None:
-    """Compare the colours of the same places, [n, 3] each; None where all is grey."""
+    """Compare the colours of the same places, [n, 3] each; None where all is grey or empty."""
+    if not len(reference):
+        return None
     first = reference - reference.mean(axis=1, keepdims=True)
     second = candidate - candidate.mean(axis=1, keepdims=True)
     # A swap leaves the mean of the colours behind when it is taken out, so it stays in.
