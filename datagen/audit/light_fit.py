@@ -38,7 +38,7 @@ class LightScale:
     deviation: float
     """Uncertainty of `scale`."""
     gain: float
-    """Part of the mean error over all compared pixels, clipped ones too, that `scale` takes away."""
+    """Part of the mean error over all compared pixels, clipped too, that `scale` takes away."""
 
 
 def fit_scales(
