@@ -156,8 +156,9 @@ class UrdfSource(_Settings):
     objects: dict[ObjectWord, ObjectGroup] = Field(default_factory=dict)
     """Objects by name, with links as bodies; all other links are one, called as the robot."""
 
-    drawn_groups: tuple[Annotated[int, Field(ge=0, le=5)], ...] = (1,)
-    """Geom groups that are drawn: MuJoCo puts visual shapes in 1 and collision shapes in 0."""
+    drawn_groups: tuple[Annotated[int, Field(ge=0, le=5)], ...] | None = None
+    """Geom groups that are drawn: MuJoCo puts visual shapes in 1 and collision shapes in 0. None:
+    the visual shapes, or the collision shapes of a model without any visual one."""
 
     collision: Collision = "boxes"
     """What stands for collision shapes: a box for each (`boxes`), for each body (`body_box`) or

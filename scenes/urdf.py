@@ -30,7 +30,8 @@ from scenes.states import Placement
 from scenes.urdf_files import read_urdf
 from scenes.usd import REST
 
-_VISUAL = 1
+_VISUAL, _COLLISION = 1, 0
+_LEAST_MASS = 1e-9
 
 
 def convert_urdf(out: Path, source: UrdfSource) -> Scene:
@@ -79,6 +80,8 @@ def compile_urdf(source: UrdfSource) -> tuple[CompiledModel, str]:
         with mujoco_warnings() as warnings:
             spec = mujoco.MjSpec.from_string(urdf.xml, assets=urdf.assets)
             _name_geoms(spec)
+            # Frames without mass are usual in URDF; MuJoCo refuses those that move.
+            spec.compiler.boundmass = spec.compiler.boundinertia = _LEAST_MASS
             statistic = spec.compile().stat
             center, radius = np.array(statistic.center), float(statistic.extent)
             added = [
@@ -90,7 +93,7 @@ def compile_urdf(source: UrdfSource) -> tuple[CompiledModel, str]:
         reason = " ".join(str(error).split()).removeprefix("Error: ").rstrip(".")
         raise AssetError(f"{source.path}: MuJoCo refuses this model: {reason}.") from error
     refuse_non_finite_model(model, str(source.path))
-    changes = (*urdf.approximated, *filter(None, added))
+    changes = (*urdf.approximated, *filter(None, added), *_light_links(model))
     left_out = tuple(urdf.left_out)
     return CompiledModel(model, tuple(warnings), changes, left_out=left_out), urdf.name
 
@@ -104,6 +107,12 @@ def _name_geoms(spec: mujoco.MjSpec) -> None:
         counts[stem] = counts.get(stem, 0) + 1
         if not geom.name:
             geom.name = stem if counts[stem] == 1 else f"{stem}_{counts[stem]}"
+
+
+def _light_links(model: mujoco.MjModel) -> list[str]:
+    light = np.flatnonzero((model.body_mass[1:] <= _LEAST_MASS) & (model.body_weldid[1:] > 0)) + 1
+    names = ", ".join(model.body(int(number)).name for number in light)
+    return [f"links without mass: they have {_LEAST_MASS:g} kg: {names}"] if len(light) else []
 
 
 def _convert(compiled: CompiledModel, robot: str, out: Path, source: UrdfSource) -> Scene:
@@ -122,7 +131,9 @@ def _convert(compiled: CompiledModel, robot: str, out: Path, source: UrdfSource)
 
 def _grouping(model: mujoco.MjModel, robot: str, source: UrdfSource) -> Grouping:
     """Objects as the config says; all other links are one, called as the robot."""
-    named = named_grouping(source.objects, source.drawn_groups)
+    visual = bool(np.any(model.geom_group == _VISUAL))
+    shown = source.drawn_groups or ((_VISUAL,) if visual else (_COLLISION,))
+    named = named_grouping(source.objects, shown)
     if not any(map(str.isalnum, robot)):
         return named
     rest = ObjectName(robot, label_of(robot))

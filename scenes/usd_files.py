@@ -88,7 +88,8 @@ def _walk(
                     "Store it beside the stage."
                 )
             continue
-        allowed.refuse_outside(source, what, path)
+        if is_layer or path.exists():
+            allowed.refuse_outside(source, what, path)
         if is_layer and not path.is_file():
             raise AssetError(f"{source}: {what}: no such file: {path}.")
         if is_layer and path.resolve() not in layers:

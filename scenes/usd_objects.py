@@ -90,14 +90,21 @@ class Owners:
         return self._owners[key]
 
     def _child(self, chain: list[Usd.Prim]) -> Usd.Prim:
-        """Child of the default prim, or of a scope in it, that holds a prim; else the outermost."""
-        default = self._stage.stage.GetDefaultPrim()
+        """Child of the default prim, or of a scope in it, that holds a prim; else the outermost.
+
+        A stage's only root serves as its default prim where it names none.
+        """
+        default = self._stage.stage.GetDefaultPrim() or self._only_root()
         inner = [prim for prim in chain if default and prim.GetPath() != default.GetPath()
                  and prim.GetPath().HasPrefix(default.GetPath())]  # fmt: skip
         inner = inner or chain
         while len(inner) > 1 and inner[-1].IsA(UsdGeom.Scope):
             inner = inner[:-1]
         return inner[-1]
+
+    def _only_root(self) -> Usd.Prim | None:
+        roots = self._stage.stage.GetPseudoRoot().GetChildren()
+        return roots[0] if len(roots) == 1 else None
 
     def _label(self, prim: Usd.Prim) -> str:
         if not any(map(str.isalnum, prim.GetName())):
