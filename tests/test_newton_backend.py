@@ -248,6 +248,22 @@ def test_what_is_nearer_than_the_near_plane_is_not_seen(room, backend) -> None:
     np.testing.assert_allclose(cut.depth[hit], before.depth[hit], rtol=1e-6)
 
 
+def test_nothing_is_seen_beyond_the_far_plane(convert, backend) -> None:
+    scene = convert(
+        """<mujoco><visual><map zfar="2"/></visual><statistic extent="1"/><worldbody>
+        <geom type="plane" size="9 9 .1"/><geom size=".4" pos="0 5 .5"/>
+        <camera name="front" pos="0 0 .5" xyaxes="1 0 0 0 0 1" fovy="60"/></worldbody></mujoco>"""
+    )
+    backend.open(scene)
+    backend.apply(sample_of(scene))
+    depth = backend.render("front", SIZE, {"depth"}).depth
+    assert depth is not None
+    below = np.arange(SIZE.height) + 0.5 - SIZE.height / 2
+    slope = below / (SIZE.height / 2) * np.tan(np.radians(30))
+    expected = np.array([0.5 / s if s > 0.25 else np.inf for s in slope])
+    np.testing.assert_allclose(depth, np.tile(expected[:, None], SIZE.width), rtol=1e-5)
+
+
 def test_a_shifted_principal_point_shifts_the_picture(room, backend) -> None:
     before = shown(backend, sample_of(room))
     sample = sample_of(room)

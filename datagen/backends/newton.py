@@ -184,6 +184,7 @@ class NewtonBackend:
             view.width * side,
             view.height * side,
             view.near,
+            view.far,
         )
         found = self._buffers(fine, {"part", "position", "normal", "albedo"})
         shown = mujoco_shading(scene, found, fine)

@@ -32,7 +32,7 @@ class Hits:
 
 
 def first_hits(model: PartModel, view: Pinhole, *, cull: bool) -> Hits:
-    """Trace one ray through each pixel's centre, from the near plane on.
+    """Trace one ray through each pixel's centre, from the near plane to the far one.
 
     With `cull`, a ray goes on behind every face that it meets from behind, unless the part is
     double-sided: Newton's own culling would drop the whole mesh whose nearest face looks away.
@@ -62,5 +62,7 @@ def first_hits(model: PartModel, view: Pinhole, *, cull: bool) -> Hits:
         # A step that rounding swallows meets the same face again: the next one is longer.
         along[left] = reach * (1.0 + _STEP * 2.0 ** min(turn, _STEP_DOUBLINGS))
         origins[left] = center + along[left, None] * world[left]
+    unseen = reached / lengths > view.far
+    shape[unseen], reached[unseen] = -1, np.inf
     directions[shape < 0] = 0.0
     return Hits((shape + 1).astype(np.int32), reached / lengths, origins, directions)
