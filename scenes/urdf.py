@@ -76,6 +76,8 @@ def compile_urdf(source: UrdfSource) -> tuple[CompiledModel, str]:
         SceneError: A camera to add has the name of another.
     """
     urdf = read_urdf(source)
+    # MuJoCo would take a mesh of the same name for one that it compiled before.
+    mujoco.mj_clearCache(mujoco.mj_getCache())
     try:
         with mujoco_warnings() as warnings:
             spec = mujoco.MjSpec.from_string(urdf.xml, assets=urdf.assets)

@@ -94,8 +94,9 @@ class Looks:
             surface, _, _ = material.ComputeSurfaceSource(context)
             if surface and str(surface.GetIdAttr().Get(TIME)) in _SURFACES:
                 return self._preview_surface(material, surface)
-        surface, _, _ = material.ComputeSurfaceSource(["mdl", "mtlx", ""])
-        if not surface:
+        sources = (material.ComputeSurfaceSource(context)[0] for context in ("mdl", "mtlx", ""))
+        surface = next((source for source in sources if source), None)
+        if surface is None:
             notes.differs(f"material {path}: it has no surface: displayColor is shown")
             return None
         kind = surface.GetPrim().GetAttribute("info:mdl:sourceAsset:subIdentifier").Get(TIME)
@@ -232,6 +233,8 @@ class Looks:
                 f"{shader.GetPath()}: {name} comes from a node {kind or 'of no known kind'}, "
                 "which is not followed"
             )
+        if port.GetAttr().HasAuthoredConnections():
+            self._stage.notes.differs(f"{shader.GetPath()}: the connection of {name} leads nowhere")
         return _Input()
 
     def _texture(self, texture: UsdShade.Shader, output: str) -> _Input:

@@ -125,12 +125,11 @@ def class_label(stage: UsdStage, prim: Usd.Prim) -> str | None:
                 f"{prim.GetPath()}: of its class labels {', '.join(labels)} the first is taken"
             )
         return labels[0] if labels else None
-    for name in prim.GetAppliedSchemas():
-        if name.startswith("SemanticsAPI:"):
-            base = f"semantic:{name.partition(':')[2]}:params"
-            if prim.GetAttribute(f"{base}:semanticType").Get(TIME) == "class":
-                label = prim.GetAttribute(f"{base}:semanticData").Get(TIME)
-                return str(label) if label else None
+    for kind in prim.GetAuthoredPropertiesInNamespace("semantic"):
+        base, _, last = kind.GetName().rpartition(":")
+        if last == "semanticType" and prim.GetAttribute(kind.GetName()).Get(TIME) == "class":
+            label = prim.GetAttribute(f"{base}:semanticData").Get(TIME)
+            return str(label) if label else None
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,7 +150,7 @@ class UsdStage:
                         "not finite. The scene was refused; repair the file."
                     )
             prim = prim.GetParent()
-        return f"{self.source}: {prim.GetPath()}: its transform is not finite."
+        return f"{self.source}: a transform is not finite."
 
 
 def open_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdStage:
@@ -227,7 +226,7 @@ def _numbers(value: Any) -> NDArray[np.float64] | None:
     """A scalar, vector, quaternion or matrix as numbers; None for other values."""
     if isinstance(value, Gf.Quatd | Gf.Quatf | Gf.Quath):
         value = (value.GetReal(), *value.GetImaginary())
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable | float | int):
+    if isinstance(value, str | bytes):
         return None
     try:
         return np.array(value, dtype=np.float64)

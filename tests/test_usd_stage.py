@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from usd_stages import CUBE, mesh, opened, translate, write
+
+from scenes import AssetError
+from scenes.config import UsdSource
+from scenes.usd_scene import compile_usd
+from scenes.usd_stage import open_usd
+
+
+def bare(folder: Path, metadata: str) -> Path:
+    path = folder / "bare.usda"
+    path.write_text(f'#usda 1.0\n(\n{metadata}\n)\ndef Xform "W" {{ {mesh("m")} }}\n')
+    return path
+
+
+def test_a_stage_without_up_axis_is_refused_unless_the_source_says_it(tmp_path: Path) -> None:
+    path = bare(tmp_path, "metersPerUnit = 1")
+    with pytest.raises(AssetError, match=r"upAxis is not stated.*up_axis: Y"):
+        open_usd(UsdSource(path=path))
+    stage = open_usd(UsdSource(path=path, up_axis="Y"))
+    np.testing.assert_allclose(stage.T_scene_stage[:3, 1], [0, 0, 1])
+
+
+def test_a_stage_without_unit_is_refused_unless_the_source_says_it(tmp_path: Path) -> None:
+    path = bare(tmp_path, 'upAxis = "Z"')
+    with pytest.raises(AssetError, match=r"metersPerUnit is not stated.*meters_per_unit"):
+        open_usd(UsdSource(path=path))
+    stage = open_usd(UsdSource(path=path, meters_per_unit=0.5))
+    np.testing.assert_allclose(stage.T_scene_stage, np.diag([0.5, 0.5, 0.5, 1]))
+
+
+def test_y_up_centimetres_become_z_up_metres_and_the_report_says_so(tmp_path: Path) -> None:
+    stage = opened(tmp_path, mesh("m", more=translate(10, 20, 30)), up="Y", unit=0.01)
+    pose = stage.pose(stage.stage.GetPrimAtPath("/W/m"))
+    np.testing.assert_allclose(pose[:3, 3], [0.1, -0.3, 0.2])
+    np.testing.assert_allclose(pose[:3, :3], [[1, 0, 0], [0, 0, -1], [0, 1, 0]], atol=1e-12)
+    assert [text.partition(":")[0] for text in stage.notes.approximated] == ["up axis", "unit"]
+
+
+def test_a_pose_keeps_directions_and_drops_scale_and_mirror(tmp_path: Path) -> None:
+    stage = opened(
+        tmp_path,
+        mesh(
+            "m",
+            more="double xformOp:rotateZ = 90\nfloat3 xformOp:scale = (-2, 3, 4)\n"
+            'uniform token[] xformOpOrder = ["xformOp:rotateZ", "xformOp:scale"]',
+        ),
+    )
+    pose = stage.pose(stage.stage.GetPrimAtPath("/W/m"))
+    np.testing.assert_allclose(pose[:3, :3], [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (mesh("m", CUBE.replace("(1, -1, -1)", "(1, nan, -1)")), r"/W/m: points\[1\] = \(1, nan"),
+        (mesh("m", more="float3[] extent = [(0,0,0), (inf,1,1)]"), r"/W/m: extent\[1\]"),
+        (mesh("m", more="normal3f[] normals = [(0,0,inf)]"), r"normals\[0\] = \(0, 0, inf\)"),
+        (
+            'def Xform "x" { ' + translate(0, float("nan"), 0) + mesh("m") + "}",
+            r"/W/x: xformOp:translate = \(0, nan, 0\) is not finite",
+        ),
+        (
+            mesh("m") + 'def DistantLight "sun" { float inputs:intensity = inf\n}',
+            r"/W/sun: inputs:intensity = \(inf\) is not finite",
+        ),
+        (
+            mesh("m") + 'def Camera "c" { float focalLength = nan\n}',
+            r"/W/c: focalLength = \(nan\) is not finite",
+        ),
+        (
+            mesh("m", more="float3 xformOp:scale = (1, 0, 1)\n"
+                 'uniform token[] xformOpOrder = ["xformOp:scale"]'),
+            r"/W/m: its transform is singular \(scale 1, 0, 1\)",
+        ),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_not_finite_are_named(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(AssetError, match=message):
+        compile_usd(UsdSource(path=write(tmp_path, content)))
+
+
+def test_values_that_vary_with_time_are_read_at_their_first_sample(tmp_path: Path) -> None:
+    moving = (
+        "double3 xformOp:translate.timeSamples = {1: (5, 0, 0), 9: (7, 0, 0)}\n"
+        'uniform token[] xformOpOrder = ["xformOp:translate"]\n'
+    )
+    found = compile_usd(UsdSource(path=write(tmp_path, mesh("m", more=moving))))
+    np.testing.assert_allclose(found.compiled.model.body("m").pos, [5, 0, 0])
+    assert "1 attributes vary with time: their first values are shown" in found.compiled.changes
