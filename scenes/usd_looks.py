@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdShade
 
 from scenes.colors import srgb_encode
 from scenes.usd_pictures import Picture, Pictures
+from scenes.usd_shaders import ShaderInput, Shaders
 from scenes.usd_stage import TIME, UsdStage
 
 Rgba = tuple[float, float, float, float]
@@ -52,6 +52,7 @@ class Looks:
 
     def __init__(self, stage: UsdStage) -> None:
         self._stage = stage
+        self._shaders = Shaders(stage)
         self._pictures = Pictures(stage)
         self._read: dict[Sdf.Path, UsdLook | None] = {}
 
@@ -111,14 +112,14 @@ class Looks:
     def _preview_surface(self, material: UsdShade.Material, surface: UsdShade.Shader) -> UsdLook:
         own = surface.GetPrim()
         look = self._colored(
-            material, self._input(surface, "diffuseColor"), np.array(_GRAY), float(
-                self._number(surface, "opacity", 1.0)
+            material, self._shaders.input(surface, "diffuseColor"), np.array(_GRAY), float(
+                self._shaders.number(surface, "opacity", 1.0)
             )
         )  # fmt: skip
         specular = self._stage.value(own.GetAttribute("datagen:specular"), look.specular)
         shininess = self._stage.value(own.GetAttribute("datagen:shininess"))
         for name in _UNREAD:
-            if surface.GetInput(name) and self._input(surface, name).texture:
+            if surface.GetInput(name) and self._shaders.input(surface, name).texture:
                 if name == "emissiveColor" and look.picture is not None:
                     continue
                 self._stage.notes.differs(
@@ -126,8 +127,8 @@ class Looks:
                 )
         look = replace(
             look,
-            metallic=self._number(surface, "metallic", 0.0),
-            roughness=self._number(surface, "roughness", 0.5),
+            metallic=self._shaders.number(surface, "metallic", 0.0),
+            roughness=self._shaders.number(surface, "roughness", 0.5),
             specular=float(specular),
             shininess=None if shininess is None else float(shininess),
         )
@@ -136,12 +137,12 @@ class Looks:
     def _glowing(
         self, material: UsdShade.Material, surface: UsdShade.Shader, look: UsdLook
     ) -> UsdLook:
-        emissive = self._input(surface, "emissiveColor")
+        emissive = self._shaders.input(surface, "emissiveColor")
         scale = emissive.scale if emissive.texture else emissive.value
         glow = np.zeros(3) if scale is None else np.asarray(scale, dtype=np.float64)[:3]
         if glow.max(initial=0.0) <= 0.0:
             return look
-        color = self._input(surface, "diffuseColor")
+        color = self._shaders.input(surface, "diffuseColor")
         base = color.scale if color.texture else color.value
         base = np.array(_GRAY) if base is None else np.asarray(base, dtype=np.float64)[:3]
         note = f"material {material.GetPath()}: emissiveColor is shown"
@@ -161,11 +162,11 @@ class Looks:
         if color is None and file is None:
             return None
         value = None if color is None else np.asarray(color.value, dtype=np.float64)
-        found = _Input(value=value)
+        found = ShaderInput(value=value)
         if color is not None and color.texture:
             found = color
         elif file is not None and isinstance(file.value, Sdf.AssetPath) and file.value.path:
-            found = _Input(texture=file.texture or surface, file=file.value)
+            found = ShaderInput(texture=file.texture or surface, file=file.value)
         look = self._colored(material, found, np.array([0.2] * 3), 1.0)
         rough = self._first(surface, "reflection_roughness_constant", "specular_roughness")
         metal = self._first(surface, "metallic_constant", "metalness")
@@ -178,7 +179,7 @@ class Looks:
     def _colored(
         self,
         material: UsdShade.Material,
-        color: _Input,
+        color: ShaderInput,
         default: NDArray[np.float64],
         opacity: float,
     ) -> UsdLook:
@@ -204,102 +205,14 @@ class Looks:
             wrap=color.wrap,
         )
 
-    def _first(self, surface: UsdShade.Shader, *names: str) -> _Input | None:
+    def _first(self, surface: UsdShade.Shader, *names: str) -> ShaderInput | None:
         """First of some inputs that has a value or a picture."""
         for name in names:
             if surface.GetInput(name):
-                found = self._input(surface, name)
+                found = self._shaders.input(surface, name)
                 if found.texture is not None or found.value is not None:
                     return found
         return None
-
-    def _number(self, surface: UsdShade.Shader, name: str, default: float) -> float:
-        value = self._input(surface, name).value
-        return default if value is None else float(value)
-
-    def _input(self, shader: UsdShade.Shader, name: str) -> _Input:
-        """Follow an input to its value or to the picture it is connected to."""
-        port = shader.GetInput(name)
-        if not port:
-            return _Input()
-        for attribute in port.GetValueProducingAttributes():
-            if UsdShade.Utils.GetType(attribute.GetName()) != UsdShade.AttributeType.Output:
-                return _Input(value=self._stage.value(attribute))
-            source = UsdShade.Shader(attribute.GetPrim())
-            kind = str(source.GetIdAttr().Get(TIME)) if source else ""
-            if kind == "UsdUVTexture":
-                return self._texture(source, attribute.GetName())
-            self._stage.notes.differs(
-                f"{shader.GetPath()}: {name} comes from a node {kind or 'of no known kind'}, "
-                "which is not followed"
-            )
-        if port.GetAttr().HasAuthoredConnections():
-            self._stage.notes.differs(f"{shader.GetPath()}: the connection of {name} leads nowhere")
-        return _Input()
-
-    def _texture(self, texture: UsdShade.Shader, output: str) -> _Input:
-        if output.rpartition(":")[2] not in ("rgb", "rgba", "r", "a"):
-            self._stage.notes.differs(f"{texture.GetPath()}: its output {output} is read as rgb")
-        st, matrix = self._coordinates(texture)
-        wraps = tuple(str(self._input(texture, axis).value or "repeat") for axis in _WRAPS)
-        return _Input(
-            texture=texture,
-            file=self._input(texture, "file").value,
-            color_space=str(self._input(texture, "sourceColorSpace").value or "auto"),
-            scale=self._input(texture, "scale").value,
-            bias=self._input(texture, "bias").value,
-            primvar=st,
-            st_matrix=matrix,
-            wrap=(wraps[0], wraps[1]),
-        )
-
-    def _coordinates(self, texture: UsdShade.Shader) -> tuple[str, Any]:
-        """Primvar that a picture is laid out by, and what is done to it first, [2, 3]."""
-        matrix, source = np.eye(3), texture
-        port = texture.GetInput("st")
-        while port and port.HasConnectedSource():
-            source = UsdShade.Shader(port.GetConnectedSource()[0].GetPrim())
-            kind = str(source.GetIdAttr().Get(TIME)) if source else ""
-            if kind != "UsdTransform2d":
-                break
-            matrix = matrix @ self._transform_2d(source)
-            port = source.GetInput("in")
-        name = self._input(source, "varname").value if source != texture else None
-        plain = np.array_equal(matrix, np.eye(3))
-        rows = None if plain else tuple(tuple(map(float, row)) for row in matrix[:2])
-        return str(name or "st"), rows
-
-    def _transform_2d(self, node: UsdShade.Shader) -> NDArray[np.float64]:
-        """Scale, then rotation [deg] counter-clockwise, then translation, [3, 3]."""
-        angle = np.radians(self._number(node, "rotation", 0.0))
-        scale = self._input(node, "scale").value or (1.0, 1.0)
-        shift = self._input(node, "translation").value or (0.0, 0.0)
-        c, s = np.cos(angle), np.sin(angle)
-        return np.array(
-            [
-                [c * scale[0], -s * scale[1], shift[0]],
-                [s * scale[0], c * scale[1], shift[1]],
-                [0.0, 0.0, 1.0],
-            ]
-        )
-
-
-_WRAPS = ("wrapS", "wrapT")
-
-
-@dataclass(frozen=True)
-class _Input:
-    """What an input of a shader leads to."""
-
-    value: Any = None
-    texture: UsdShade.Shader | None = None
-    file: Any = None
-    color_space: str = "auto"
-    scale: Any = None
-    bias: Any = None
-    primvar: str = "st"
-    st_matrix: Any = None
-    wrap: tuple[str, str] = ("repeat", "repeat")
 
 
 def _display(linear: NDArray[np.float64], alpha: float) -> Rgba:

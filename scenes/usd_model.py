@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Usd, UsdPhysics
 
-from scenes.proxies import THICKENED
 from scenes.scene import Matrix
-from scenes.transforms import quaternion_from_rotation, rigid
+from scenes.transforms import quaternion_from_rotation
+from scenes.usd_bodies import UsdBody, UsdShape, bounds, flat_box
 from scenes.usd_cameras import UsdCamera
 from scenes.usd_lights import Lighting
 from scenes.usd_looks import UsdLook
@@ -24,43 +23,8 @@ VISUAL, SHAPE = 1, 3
 
 _NEAR = 0.01
 _FAR_EXTENTS = 50.0
-_FLATNESS = 1e-5
 _GEOM = mujoco.mjtGeom
 _MILLI = 1e-3
-
-
-@dataclass
-class UsdBody:
-    """A body of the model to build."""
-
-    name: str
-    prim: Usd.Prim
-    pose: Matrix
-    """World pose [m], [4, 4]."""
-    free: bool
-    parts: list[tuple[UsdPart, bool]] = field(default_factory=list)
-    """What is drawn, and whether it collides too."""
-    shapes: list[UsdShape] = field(default_factory=list)
-
-    @property
-    def collides(self) -> bool:
-        """Whether anything of it takes part in collisions."""
-        return bool(self.shapes) or any(collides for _, collides in self.parts)
-
-
-@dataclass(frozen=True)
-class UsdShape:
-    """What collides and is not drawn."""
-
-    path: str
-    kind: mujoco.mjtGeom
-    size: tuple[float, ...] = ()
-    """MuJoCo's size of a primitive [m]."""
-    pose: Matrix = field(default_factory=lambda: np.eye(4))
-    """Pose in its body [m], [4, 4]."""
-    points: NDArray[np.float64] | None = None
-    """Vertices of a mesh in the body's frame [m], [n, 3]."""
-    faces: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -122,24 +86,6 @@ def build_model(
     return model
 
 
-def flat_box(points: NDArray[np.float64]) -> tuple[Matrix, NDArray[np.float64]] | None:
-    """Box around points that lie in a plane: its pose and half extents [m]; None for others.
-
-    Such points have no convex hull that a physics engine takes; the box is as thick as its
-    proxies are.
-    """
-    middle = points.mean(axis=0)
-    _, sizes, axes = np.linalg.svd(points - middle, full_matrices=False)
-    if len(sizes) == 3 and sizes[2] > _FLATNESS * sizes[0]:
-        return None
-    R = np.linalg.svd(np.vstack([axes, np.zeros((3 - len(axes), 3))]))[2].T
-    R[:, 2] = np.cross(R[:, 0], R[:, 1])
-    local = (points - middle) @ R
-    low, high = local.min(axis=0), local.max(axis=0)
-    half = np.maximum((high - low) / 2, THICKENED)
-    return rigid(middle + R @ (low + high) / 2, R), half
-
-
 class _Looks:
     """Materials and textures of the model, made on first use."""
 
@@ -190,20 +136,6 @@ def _set_extent(spec: mujoco.MjSpec, bodies: list[UsdBody], cameras: list[UsdCam
     near = min((c.near for c in cameras if c.near is not None), default=_NEAR)
     far = max((c.far for c in cameras if c.far is not None), default=_FAR_EXTENTS * radius)
     spec.visual.map.znear, spec.visual.map.zfar = near / radius, max(far, 2 * near) / radius
-
-
-def bounds(bodies: list[UsdBody]) -> tuple[NDArray[np.float64], float]:
-    """Middle of all that is drawn [m], [3], and the distance to its farthest corner [m]."""
-    drawn = [
-        part.points @ body.pose[:3, :3].T + body.pose[:3, 3]
-        for body in bodies
-        for part, _ in body.parts
-    ]
-    if not drawn:
-        return np.zeros(3), 1.0
-    low = np.min([points.min(axis=0) for points in drawn], axis=0)
-    high = np.max([points.max(axis=0) for points in drawn], axis=0)
-    return (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 1e-3)
 
 
 def _add_body(spec: mujoco.MjSpec, body: UsdBody) -> mujoco.MjsBody:
@@ -327,12 +259,9 @@ def _add_lights(spec: mujoco.MjSpec, lighting: Lighting, names: Mapping[str, str
 def _weigh(model: mujoco.MjModel, bodies: list[UsdBody]) -> None:
     """Give free bodies the masses that the stage states."""
     for body in bodies:
-        if not body.free or not body.prim.HasAPI(UsdPhysics.MassAPI):
-            continue
-        mass = UsdPhysics.MassAPI(body.prim).GetMassAttr().Get()
-        if mass and np.isfinite(mass) and mass > 0:
+        if body.free and body.mass is not None:
             number = model.body(body.name).id
-            share = mass / model.body_mass[number]
+            share = body.mass / model.body_mass[number]
             model.body_mass[number] *= share
             model.body_inertia[number] *= share
     mujoco.mj_setConst(model, mujoco.MjData(model))

@@ -16,26 +16,23 @@ from scenes.config import UsdSource
 from scenes.converted import first_camera
 from scenes.errors import AssetError, SceneError
 from scenes.finite import refuse_non_finite_model
-from scenes.grouping import Grouping, ObjectName
+from scenes.grouping import Grouping
 from scenes.mujoco_warnings import mujoco_warnings
-from scenes.scene import Matrix
 from scenes.skybox import SIDES
 from scenes.transforms import rigid_inverse
+from scenes.usd_bodies import Bodies, UsdBody, bounds, collision_shape
 from scenes.usd_cameras import UsdCamera, read_camera
 from scenes.usd_files import UsdFiles
-from scenes.usd_gprims import size_of
 from scenes.usd_lights import read_lighting
 from scenes.usd_looks import Looks
-from scenes.usd_model import VISUAL, Names, UsdBody, UsdShape, bounds, build_model
-from scenes.usd_objects import Owners, moves_freely, rigid_prim, short_names
-from scenes.usd_parts import placed, prim_triangles, read_parts
+from scenes.usd_model import VISUAL, Names, build_model
+from scenes.usd_objects import Owners, short_names
+from scenes.usd_parts import read_parts
 from scenes.usd_pictures import Picture
-from scenes.usd_prims import UsdPrims, read_prims
+from scenes.usd_prims import read_prims
 from scenes.usd_stage import UsdStage, open_usd
 
-_GEOM = mujoco.mjtGeom
 _CUBE = "datagen:cube"
-_UNIFORM = 1e-6
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
     if not prims.drawn:
         raise SceneError(f"{settings.path}: nothing in this stage is drawn.")
     owners = Owners(stage, settings.objects)
-    bodies = _Bodies(stage, prims, owners)
+    bodies = Bodies(stage, prims, owners)
     looks = Looks(stage)
     for prim in prims.drawn:
         body = bodies.of(prim)
@@ -76,7 +73,7 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
     for prim in prims.colliders:
         if prim.GetPath() not in drawn:
             body = bodies.of(prim)
-            body.shapes.append(_shape(stage, prim, rigid_inverse(body.pose)))
+            body.shapes.append(collision_shape(stage, prim, rigid_inverse(body.pose)))
     owners.refuse_idle_rules(settings.path)
     cameras = [read_camera(stage, prim) for prim in prims.cameras]
     _note_clipping(stage, cameras)
@@ -118,82 +115,6 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
         _origins(names, bodies.made),
         first_camera(model),
     )
-
-
-class _Bodies:
-    """Bodies of the model, made as prims ask for them."""
-
-    def __init__(self, stage: UsdStage, prims: UsdPrims, owners: Owners) -> None:
-        self._stage = stage
-        self._owners = owners
-        self._joined = frozenset(prims.joined)
-        self._made: dict[tuple[str, str], UsdBody] = {}
-        self._colliders = {prim.GetPath() for prim in prims.colliders}
-        self._stated = {owners.of(prim).name.name for prim in prims.colliders}
-        self.owners: dict[str, ObjectName] = {}
-        """Object of each body, by the body's name."""
-
-    @property
-    def made(self) -> list[UsdBody]:
-        return list(self._made.values())
-
-    def of(self, prim: Usd.Prim) -> UsdBody:
-        """Body that carries a prim."""
-        owner, rigid = self._owners.of(prim), rigid_prim(prim)
-        anchor = owner.prim if rigid is None else rigid
-        key = (owner.name.name, "" if rigid is None else str(rigid.GetPath()))
-        if key not in self._made:
-            name = anchor.GetName()
-            while name in self.owners:
-                name = f"{name}_{len(self.owners)}"
-            self.owners[name] = owner.name
-            free = owner.free if rigid is None else moves_freely(rigid, self._joined)
-            if self._stage.sheared(anchor):
-                self._stage.notes.differs(
-                    f"{anchor.GetPath()}: its transform is sheared: the shear went into the points"
-                )
-            self._made[key] = UsdBody(name, anchor, self._stage.pose(anchor), free)
-        return self._made[key]
-
-    def collides(self, prim: Usd.Prim) -> bool:
-        """Tell whether a drawn prim collides: where its object states no colliders, all do."""
-        owner = self._owners.of(prim).name.name
-        if owner in self._stated:
-            return prim.GetPath() in self._colliders
-        self._stage.notes.differs(
-            f"object {owner}: no prim of it has CollisionAPI, so all that is drawn of it collides"
-        )
-        return True
-
-    def mounted(self, prim: Usd.Prim) -> tuple[str | None, Matrix]:
-        """Body that carries a camera, if any, and its pose there [m], [4, 4]."""
-        pose, rigid = self._stage.pose(prim), rigid_prim(prim)
-        for body in self._made.values():
-            if rigid is not None and body.prim == rigid:
-                return body.name, rigid_inverse(body.pose) @ pose
-        return None, pose
-
-
-def _shape(stage: UsdStage, prim: Usd.Prim, T_body_scene: Matrix) -> UsdShape:
-    """Shape of a prim that collides and is not drawn."""
-    path, kind = str(prim.GetPath()), str(prim.GetTypeName())
-    T = stage.transform(prim)
-    scale = np.linalg.norm(T[:3, :3], axis=0)
-    pose = T_body_scene @ stage.pose(prim)
-    straight = not stage.sheared(prim)
-    if kind == "Cube" and straight:
-        size = size_of(stage, prim, "size") / 2 * scale
-        return UsdShape(path, _GEOM.mjGEOM_BOX, tuple(map(float, size)), pose)
-    if kind == "Sphere" and straight and np.ptp(scale) < _UNIFORM * scale.max():
-        return UsdShape(
-            path, _GEOM.mjGEOM_SPHERE, (size_of(stage, prim, "radius") * scale[0],), pose
-        )
-    if kind == "Plane" and straight and prim.GetAttribute("axis").Get() == "Z":
-        width, length = (size_of(stage, prim, name) / 2 for name in ("width", "length"))
-        size = (width * scale[0], length * scale[1], 1.0)
-        return UsdShape(path, _GEOM.mjGEOM_PLANE, size, pose)
-    points, faces, _ = placed(prim_triangles(stage, prim), T_body_scene @ T)
-    return UsdShape(path, _GEOM.mjGEOM_MESH, points=points, faces=faces)
 
 
 def _names(bodies: list[UsdBody], cameras: list[UsdCamera], lights: list[Usd.Prim]) -> Names:
