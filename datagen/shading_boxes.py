@@ -77,9 +77,11 @@ def box_sizes(scene: Scene) -> dict[int, Floats]:
     found: dict[int, Floats] = {}
     for part in scene.info.parts:
         prim = UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path))
-        if len(prim.GetPointsAttr().Get()) not in _BOX_POINTS:
+        if len(prim.GetPointsAttr().Get()) > max(_BOX_POINTS):
             continue
         mesh = scene.triangles(part.path)
+        if len(mesh.points) not in _BOX_POINTS:
+            continue
         size = np.abs(mesh.points).max(axis=0).astype(np.float64)
         axis = np.argmax(np.abs(mesh.normals), axis=1)
         rows = np.arange(len(mesh.points))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ class SceneSession:
     def __init__(self, job: ShardJob, watch: Stopwatch) -> None:
         self.config = RunConfig.from_data(job.config)
         self.watch = watch
+        self._exposure_state = job.exposure_state
         with watch("scene"):
             self.scene = Scene.open(job.scene_folder)
             self.labeler = Labeler(self.scene, job.classes)
@@ -69,11 +71,15 @@ class SceneSession:
                 backend = open_backend(name, backend_options(self.config, name, job, watch))
                 backend.open(self.scene)
                 self.backends.append(backend)
-        self.exposure: float | None = None
-        for backend in self.backends:
-            if "hdr" in capabilities()[backend.name]:
-                with watch("exposure"):
-                    self.exposure = scene_exposure(self.scene, backend, job.exposure_state)
+
+    @cached_property
+    def exposure(self) -> float | None:
+        """Exposure of the scene, None where nothing traces paths; measured on first use."""
+        tracers = [each for each in self.backends if "hdr" in capabilities()[each.name]]
+        if not tracers:
+            return None
+        with self.watch("exposure"):
+            return scene_exposure(self.scene, tracers[-1], self._exposure_state)
 
     def views(self, job: ShardJob, frame: FramePlan) -> Iterator[Row]:
         """Make all views of a frame, camera by camera, backend by backend."""

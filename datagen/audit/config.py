@@ -167,6 +167,10 @@ class AuditConfig(_Settings):
     """Multiple of the size at which colours of the other backends are sampled for the albedo and
     light checks, as the reference smooths its pictures; 1: pixel centres only."""
 
+    pictures: bool = True
+    """Whether the other backends render the picture too; without it geometry, lights and diffuse
+    colours are compared, in a fraction of the time."""
+
     full_views: int = Field(default=40, ge=0, le=500)
     """Most views that the page shows in full size, the worst first; the rest are thumbnails."""
 

@@ -24,6 +24,8 @@ from datagen.shading_boxes import box_sizes
 from scenes import Pinhole, Scene
 
 _PIXELS_MIN = 200
+_CREASE = 0.2
+"""Change of a normal's coordinate within a pixel that makes an edge."""
 _shaders: WeakKeyDictionary[Scene, Shader] = WeakKeyDictionary()
 _mirrors: WeakKeyDictionary[Scene, frozenset[int]] = WeakKeyDictionary()
 
@@ -70,8 +72,8 @@ def light_import(pair: ViewPair, fine: Buffers | None) -> LightImport | None:
     picture = display(reference.rgb)
     formula = shading.picture(albedo)
     if fine is not None:
-        # Within a part light is smooth: only borders need more than the pixel's centre.
-        borders = compared & ~inside
+        # On one surface light is smooth: only edges need more than the pixel's centre.
+        borders = compared & (~inside | _creased(fine, parts.shape[0]))
         smooth = _reduced(shader, fine, view, albedo, borders)
         formula = np.where(borders[..., None], smooth, formula)
     formula = np.where(compared[..., None], formula, picture)
@@ -109,6 +111,14 @@ def _reduced(
     textures = albedo.repeat(times, axis=0).repeat(times, axis=1)
     shown = shader.shade(fine, large).picture(textures)
     return shown.reshape(view.height, times, view.width, times, 3).mean(axis=(1, 3))
+
+
+def _creased(fine: Buffers, height: int) -> NDArray[np.bool_]:
+    """Pixels that hold an edge of a part's own surface, where its normal turns at once, [h, w]."""
+    assert fine.normal is not None
+    times = fine.normal.shape[0] // height
+    rows = fine.normal.reshape(height, times, -1, times, 3)
+    return np.ptp(rows, axis=(1, 3)).max(axis=2) > _CREASE
 
 
 def _mirror_parts(scene: Scene) -> frozenset[int]:

@@ -53,7 +53,7 @@ class AuditSession:
         self.config = config
         self._compared = comparable(config)
         self._own_job = _job(config, plan, prepared, classes, variant, threads)
-        exposure = self._own_exposure()
+        exposure = self._own_exposure() if config.audit.pictures else None
         job = _job(self._compared, plan, prepared, classes, variant, threads)
         self._job = job
         self._session = SceneSession(job, watch)
@@ -75,6 +75,8 @@ class AuditSession:
         size = Size(*self.config.size)
         for backend in self._session.backends:
             passes = capabilities()[backend.name].intersection(AUDIT_PASSES)
+            if not (self.config.audit.pictures or backend is self._session.backends[0]):
+                passes -= {"rgb"}
             with self.watch(f"render {backend.name}"):
                 buffers = backend.render(camera, size, passes)
             yield self.side(backend.name, sample, camera, buffers)
