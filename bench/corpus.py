@@ -35,6 +35,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from bench.corpus_scene import COPY  # noqa: E402
 from bench.corpus_table import rest, table, totals  # noqa: E402
 from bench.corpus_worker import Worker, answer_with_renderers  # noqa: E402
 
@@ -74,7 +75,9 @@ def unpacked(name: str, folder: Path) -> Path:
 
 def models(root: Path) -> list[Path]:
     """XML files below a folder whose root element is `<mujoco>`."""
-    return [path for path in sorted(root.rglob("*.xml")) if _ROOT_TAG.match(path.read_bytes())]
+    # A sweep that was killed may have left a copy.
+    files = (path for path in sorted(root.rglob("*.xml")) if not path.name.endswith(COPY))
+    return [path for path in files if _ROOT_TAG.match(path.read_bytes())]
 
 
 def sweep(

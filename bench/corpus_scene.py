@@ -32,6 +32,8 @@ DISTANCE = 1.2
 """Distance from the model's centre, in its extents."""
 VIEWS = ((45.0, -20.0), (135.0, -25.0), (225.0, -30.0), (315.0, -35.0))
 """Azimuth and elevation of the four cameras [deg]."""
+COPY = ".corpus-view.xml"
+"""End of the name of the copy of a model that has these cameras."""
 _PREFIX = "corpus-view-"
 _SINGULAR = {"bodies": "body", "equalities": "equality"}
 
@@ -171,9 +173,8 @@ def with_views(path: Path, center: NDArray[np.float64], extent: float) -> Genera
     text = path.read_bytes()
     end = text.rindex(b"</mujoco")
     more = f"<worldbody>{''.join(cameras)}</worldbody>\n".encode()
-    wrapped = path.with_name(f"{path.stem}-seen.xml")
-    with wrapped.open("xb") as file:
-        file.write(text[:end] + more + text[end:])
+    wrapped = path.with_name(path.stem + COPY)
+    wrapped.write_bytes(text[:end] + more + text[end:])
     try:
         yield wrapped
     finally:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bench.corpus import models, sweep
-from bench.corpus_scene import DISTANCE, unaccounted, with_views
+from bench.corpus_scene import COPY, DISTANCE, unaccounted, with_views
 from bench.corpus_table import kind_of, rest, table, totals
 from bench.corpus_worker import Worker
 from scenes import convert_mjcf
@@ -26,6 +26,7 @@ def test_models_are_files_whose_root_is_mujoco(tmp_path: Path) -> None:
     (tmp_path / "b.xml").write_text("<mujoco>")
     (tmp_path / "part.xml").write_text("<mujocoinclude><mujoco/></mujocoinclude>")
     (tmp_path / "robot.xml").write_text("<robot/>")
+    (tmp_path / f"b{COPY}").write_text("<mujoco/>")
     assert models(tmp_path) == [tmp_path / "b.xml", tmp_path / "in/a.xml"]
 
 
