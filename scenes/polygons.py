@@ -108,30 +108,37 @@ def _ears(polygon: NDArray[np.float64]) -> NDArray[np.int64]:
     # The plane's axes in an order that keeps the winding counter-clockwise.
     first, second = (drop + 1) % 3, (drop + 2) % 3
     flat = polygon[:, [first, second]] if normal[drop] > 0 else polygon[:, [second, first]]
-    left = list(range(len(polygon)))
+    left = np.arange(len(polygon))
     triangles: list[tuple[int, int, int]] = []
+    place = failed = 0
     while len(left) > 3:
-        for place in range(len(left)):
-            a, b, c = left[place - 1], left[place], left[(place + 1) % len(left)]
-            others = [k for k in left if k not in (a, b, c)]
-            if _turn(flat[a], flat[b], flat[c]) > 0 and not any(
-                _inside(flat[k], flat[a], flat[b], flat[c]) for k in others
-            ):
-                break
+        place %= len(left)
+        a, b, c = left[place - 1], left[place], left[(place + 1) % len(left)]
+        # A polygon that crosses itself may have no ear: any cut is then as good.
+        if failed >= len(left) or _is_ear(flat, left, a, b, c):
+            triangles.append((a, b, c))
+            left = np.delete(left, place)
+            failed = 0
         else:
-            # A polygon that crosses itself has no ear: any cut is as good.
-            place, a, b, c = 1, left[0], left[1], left[2]
-        triangles.append((a, b, c))
-        del left[place]
+            failed += 1
+        place += 1
     triangles.append((left[0], left[1], left[2]))
     return np.array(triangles, dtype=np.int64)
 
 
-def _turn(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]) -> float:
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+def _is_ear(flat: NDArray[np.float64], left: NDArray[np.int64], a: int, b: int, c: int) -> bool:
+    """Tell whether no corner that is left lies in the triangle of three successive ones."""
+    if _turn(flat[a], flat[b], flat[c]) <= 0:
+        return False
+    others = flat[left[(left != a) & (left != b) & (left != c)]]
+    inside = (
+        (_turn(flat[a], flat[b], others) >= 0)
+        & (_turn(flat[b], flat[c], others) >= 0)
+        & (_turn(flat[c], flat[a], others) >= 0)
+    )
+    return not inside.any()
 
 
-def _inside(
-    p: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
-) -> bool:
-    return _turn(a, b, p) >= 0 and _turn(b, c, p) >= 0 and _turn(c, a, p) >= 0
+def _turn(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]) -> Any:
+    """Doubled signed area of a triangle; its last corner may be many."""
+    return (b[0] - a[0]) * (c[..., 1] - a[1]) - (b[1] - a[1]) * (c[..., 0] - a[0])

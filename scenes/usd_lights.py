@@ -123,6 +123,9 @@ def _add(
     kind, notes = str(prim.GetTypeName()), stage.notes
     light = UsdLux.LightAPI(prim)
     strength = _strength(stage, light)
+    if strength.min() < 0:
+        notes.lacks(f"light {prim.GetPath()}: below zero; it would take light away")
+        return
     pose = stage.pose(prim) if kind != "DomeLight" else np.eye(4)
     scale = stage.meters_per_unit
     if kind in ("DomeLight", "DomeLight_1"):

@@ -64,7 +64,9 @@ def mesh_triangles(stage: UsdStage, prim: Usd.Prim) -> UsdTriangles:
     faces = indices[corner]
     keep &= np.all(faces != np.roll(faces, 1, axis=1), axis=1)
     corner, polygon, faces = corner[keep], polygon[keep], faces[keep]
-    if not len(faces):
+    corners = points[faces]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    if not np.any(across):
         raise stage.refusal(prim, "an empty mesh: no face of it has an area.")
     if int(counts.max()) > 3:
         stage.notes.differs(f"{prim.GetPath()}: faces of more than three corners became triangles")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -97,7 +98,11 @@ class Pictures:
         if not asset:
             raise self._stage.refusal(prim, f"picture {file.path!r} cannot be read: {place}.")
         try:
-            with Image.open(io.BytesIO(asset.GetBuffer())) as image:
+            with warnings.catch_warnings():
+                # Sizes are checked below, before anything is decoded.
+                warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+                image = Image.open(io.BytesIO(asset.GetBuffer()))
+            with image:
                 refuse_large(f"{place}: picture of {prim.GetPath()}", *image.size)
                 if image.mode in _DEEP:
                     self._stage.notes.differs(f"picture {file.path}: 16 bits became 8")

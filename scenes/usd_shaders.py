@@ -44,7 +44,7 @@ class Shaders:
         """Follow an input to its value or to the picture it is connected to.
 
         Raises:
-            AssetError: A value is not finite.
+            AssetError: A value is not finite, or nodes are connected in a circle.
         """
         port = shader.GetInput(name)
         if not port:
@@ -83,9 +83,14 @@ class Shaders:
     def _coordinates(self, texture: UsdShade.Shader) -> tuple[str, Any]:
         """Primvar that a picture is laid out by, and what is done to it first, [2, 3]."""
         matrix, source = np.eye(3), texture
-        port = texture.GetInput("st")
+        port, passed = texture.GetInput("st"), set[str]()
         while port and port.HasConnectedSource():
             source = UsdShade.Shader(port.GetConnectedSource()[0].GetPrim())
+            if str(source.GetPath()) in passed:
+                raise self._stage.refusal(
+                    source.GetPrim(), "it is connected to itself in a circle."
+                )
+            passed.add(str(source.GetPath()))
             kind = str(source.GetIdAttr().Get(TIME)) if source else ""
             if kind != "UsdTransform2d":
                 break

@@ -63,6 +63,11 @@ class UsdStage:
         local = matrix_array(self._cache.GetLocalToWorldTransform(prim))
         if not np.isfinite(local).all():
             raise AssetError(self._not_finite(prim))
+        if not np.allclose(local[3], [0.0, 0.0, 0.0, 1.0]):
+            raise AssetError(
+                f"{self.source}: {prim.GetPath()}: its transform is no affine one: the last column "
+                f"of the matrix is ({', '.join(f'{v:g}' for v in local[3])}), not (0, 0, 0, 1)."
+            )
         sizes = np.linalg.norm(local[:3, :3], axis=0)
         volume = abs(float(np.linalg.det(local[:3, :3])))
         if not volume > _SINGULAR * float(np.prod(sizes)) or volume == 0.0:

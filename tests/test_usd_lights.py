@@ -114,9 +114,11 @@ def test_a_light_that_shines_everywhere_looks_at_the_scene_and_is_reported(tmp_p
 def test_invisible_and_unknown_lights_are_left_out_by_name(tmp_path: Path) -> None:
     content = light("DistantLight", "off", 'token visibility = "invisible"')
     content += light("PortalLight", "portal", "")
+    content += light("DistantLight", "negative", "float inputs:intensity = -1")
     stage, found = lighting(tmp_path, content)
     assert not found.lights and found.none
     assert set(stage.notes.left_out) == {
         "light /W/off: invisible",
         "light /W/portal: a PortalLight is not read",
+        "light /W/negative: below zero; it would take light away",
     }

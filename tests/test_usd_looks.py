@@ -172,6 +172,15 @@ def test_pictures_of_other_inputs_are_reported(tmp_path: Path) -> None:
     assert "material /W/look: the picture of roughness is not used" in stage.notes.approximated
 
 
+def test_nodes_in_a_circle_are_refused(tmp_path: Path) -> None:
+    nodes = (
+        'def Shader "x" { uniform token info:id = "UsdTransform2d"\n'
+        "float2 inputs:in.connect = </W/look/x.outputs:result>\nfloat2 outputs:result\n}\n"
+    )
+    with pytest.raises(AssetError, match="/W/look/x: it is connected to itself in a circle"):
+        look(tmp_path, textured("", "</W/look/x.outputs:result>", nodes))
+
+
 def test_a_connection_to_nothing_is_reported(tmp_path: Path) -> None:
     content = material("float inputs:roughness.connect = </W/look/gone.outputs:r>")
     stage, part = square(tmp_path, content)

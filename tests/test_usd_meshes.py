@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from usd_stages import CUBE, SQUARE, mesh, opened, write
+from usd_stages import CUBE, CUBE_POINTS, SQUARE, mesh, opened, write
 
 from scenes import AssetError, Scene, convert_usd
 from scenes.config import UsdSource
@@ -87,6 +87,7 @@ def test_holes_are_left_open(tmp_path: Path) -> None:
         ("[4, 4, 4,", "[4, 2, 4,", r"faceVertexCounts\[1\] = 2; a face has at least 3"),
         (CUBE, "", "an empty mesh: it has no points"),
         ("faceVertexCounts = [4, 4, 4, 4, 4, 4]", "faceVertexCounts = []", "it has no faces"),
+        (str(CUBE_POINTS), str([(0, 0, 0)] * 8), "no face of it has an area"),
     ],
 )
 def test_faces_that_do_not_fit_are_refused(

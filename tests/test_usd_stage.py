@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from usd_stages import CUBE, mesh, opened, translate, write
@@ -93,3 +94,27 @@ def test_values_that_vary_with_time_are_read_at_their_first_sample(tmp_path: Pat
     found = compile_usd(UsdSource(path=write(tmp_path, mesh("m", more=moving))))
     np.testing.assert_allclose(found.compiled.model.body("m").pos, [5, 0, 0])
     assert "1 attributes vary with time: their first values are shown" in found.compiled.changes
+
+
+def test_a_transform_that_is_not_affine_is_refused(tmp_path: Path) -> None:
+    rows = "((1,0,0,0.5), (0,1,0,0), (0,0,1,0), (0,0,0,1))"
+    more = f"matrix4d xformOp:transform = {rows}\n"
+    more += 'uniform token[] xformOpOrder = ["xformOp:transform"]'
+    with pytest.raises(AssetError, match=r"/W/m: its transform is no affine one.*\(0\.5, 0, 0, 1"):
+        compile_usd(UsdSource(path=write(tmp_path, mesh("m", more=more))))
+
+
+def test_a_shear_goes_into_the_points_and_is_reported(tmp_path: Path) -> None:
+    rows = "((1,0,0,0), (0.5,1,0,0), (0,0,1,0), (0,0,0,1))"
+    more = f"matrix4d xformOp:transform = {rows}\n"
+    more += 'uniform token[] xformOpOrder = ["xformOp:transform"]'
+    found = compile_usd(UsdSource(path=write(tmp_path, mesh("m", more=more))))
+    model = found.compiled.model
+    R = np.empty(9)
+    mujoco.mju_quat2Mat(R, model.geom_quat[0])
+    body = np.empty(9)
+    mujoco.mju_quat2Mat(body, model.body("m").quat)
+    points = model.mesh_vert.astype(float) @ R.reshape(3, 3).T + model.geom_pos[0]
+    world = points @ body.reshape(3, 3).T
+    np.testing.assert_allclose(np.ptp(world, axis=0), [3, 2, 2], atol=1e-5)
+    assert any("sheared" in change for change in found.compiled.changes)
