@@ -138,6 +138,8 @@ def test_a_converted_scene_looks_the_same_to_both_renderers(pair: tuple[Scene, S
         assert ours.albedo is not None and theirs.albedo is not None
         same = same_part[ours.part] == theirs.part
         assert same.mean() >= 0.999, view
+        mujoco_part = second["mujoco", view[1]].part
+        assert (ours.part == mujoco_part).mean() >= 0.999, view
         there = same & (theirs.part > 0)
         assert there.mean() > 0.2
         assert np.abs(ours.depth[there] - theirs.depth[there]).max() < 1e-4, view
