@@ -79,6 +79,8 @@ def add_light(spec: mujoco.MjSpec, center: ArrayLike, radius: float) -> str:
     sun = spec.worldbody.add_light(name="sun", pos=position, dir=_SUN)
     sun.type = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
     sun.diffuse, sun.specular = [_SUN_DIFFUSE] * 3, [_SUN_SPECULAR] * 3
+    # MuJoCo's shadow maps speckle surfaces at some sizes of a scene.
+    sun.castshadow = False
     head = spec.visual.headlight
     head.ambient, head.diffuse, head.specular = [_AMBIENT] * 3, [0.0] * 3, [0.0] * 3
     return "lights: there is none, so a sun and light from everywhere were added"

@@ -121,12 +121,20 @@ def _pieces(
         rest[faces] = False
         chosen = np.flatnonzero(np.isin(triangles.polygon, faces))
         if len(chosen):
-            material, _ = UsdShade.MaterialBindingAPI(subset).ComputeBoundMaterial()
+            material = _bound(UsdShade.MaterialBindingAPI(subset))
             yield str(subset.GetPath()), chosen, material
     chosen = np.flatnonzero(rest[triangles.polygon])
     if len(chosen):
-        material, _ = binding.ComputeBoundMaterial()
-        yield str(prim.GetPath()), chosen, material
+        yield str(prim.GetPath()), chosen, _bound(binding)
+
+
+def _bound(binding: UsdShade.MaterialBindingAPI) -> UsdShade.Material | None:
+    """Material bound for previews or for all purposes, else for full renders."""
+    for purpose in (UsdShade.Tokens.preview, UsdShade.Tokens.full):
+        material, _ = binding.ComputeBoundMaterial(purpose)
+        if material:
+            return material
+    return None
 
 
 def _coordinates(

@@ -72,6 +72,13 @@ def test_inputs_of_the_material_reach_the_surface(tmp_path: Path) -> None:
     assert look(tmp_path, content).rgba == pytest.approx((1.0, 0.0, 0.0, 1.0))
 
 
+@pytest.mark.parametrize("purpose", ["preview", "full"])
+def test_bindings_of_one_purpose_are_followed(tmp_path: Path, purpose: str) -> None:
+    content = material("color3f inputs:diffuseColor = (1, 0, 0)")
+    more = ST + BOUND.replace("material:binding", f"material:binding:{purpose}")
+    assert look(tmp_path, content, more).rgba == pytest.approx((1.0, 0.0, 0.0, 1.0))
+
+
 def test_what_glows_and_reflects_nothing_shows_its_glow(tmp_path: Path) -> None:
     found = look(
         tmp_path,
