@@ -21,6 +21,7 @@ _REASONS = {
     "bad value": ("bad format",),
     "moving body without mass": ("mass and inertia of moving",),
     "repeated name": ("repeated name",),
+    "names that would be one": ("would both be called",),
     "texture content": ("content type",),
     "mesh volume": ("mesh volume",),
     "skin": ("skin ",),
