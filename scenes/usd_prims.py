@@ -40,9 +40,11 @@ def read_prims(stage: UsdStage) -> UsdPrims:
             attribute.GetNumTimeSamples() > 1 for attribute in prim.GetAuthoredAttributes()
         )
         if prim.IsA(UsdGeom.PointInstancer):
-            stage.notes.lacks(
-                f"{prim.GetPath()}: a PointInstancer is not read; make copies of its prototypes"
-            )
+            if prim.GetPath() not in stage.expanded:
+                stage.notes.lacks(
+                    f"{prim.GetPath()}: a PointInstancer within another or with too many copies is "
+                    "not read"
+                )
             walk.PruneChildren()
         elif prim.IsA(UsdGeom.Camera):
             found.cameras.append(prim)

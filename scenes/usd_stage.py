@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Gf, Tf, Usd, UsdGeom, UsdShade
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade
 
 from scenes.config import UsdSource
 from scenes.errors import AssetError
 from scenes.scene import Matrix, matrix_array
 from scenes.transforms import rigid
 from scenes.usd_files import UsdFiles, usd_files
+from scenes.usd_instancers import expand_instancers
+from scenes.usd_notes import Notes
 
 TIME = Usd.TimeCode.EarliestTime()
 """Where values vary with time, their first sample is read; else the default."""
@@ -23,22 +25,6 @@ _Z_UP_FROM_Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 _SINGULAR = 1e-9
 _SHEARED = 1e-5
 _BINDING = "material:binding"
-
-
-@dataclass
-class Notes:
-    """What the report tells of a stage, each sentence once."""
-
-    approximated: dict[str, None] = field(default_factory=dict)
-    left_out: dict[str, None] = field(default_factory=dict)
-
-    def differs(self, sentence: str) -> None:
-        """Note what is shown differently, and how."""
-        self.approximated[sentence] = None
-
-    def lacks(self, sentence: str) -> None:
-        """Note what is not shown, and why."""
-        self.left_out[sentence] = None
 
 
 @dataclass
@@ -52,6 +38,8 @@ class UsdStage:
     """From the stage's frame to the scene's [m], [4, 4]; a rotation times the unit."""
     meters_per_unit: float
     notes: Notes = field(default_factory=Notes)
+    expanded: frozenset[Sdf.Path] = frozenset()
+    """Point instancers whose copies are prims of their own."""
     _cache: UsdGeom.XformCache = field(default_factory=lambda: UsdGeom.XformCache(TIME))
 
     def transform(self, prim: Usd.Prim) -> Matrix:
@@ -183,7 +171,8 @@ def open_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdStage:
     unit = _unit(stage, settings, notes)
     T_scene_stage = np.eye(4)
     T_scene_stage[:3, :3] = (_Z_UP_FROM_Y_UP if up == "Y" else np.eye(3)) * unit
-    return UsdStage(source, stage, files, T_scene_stage, unit, notes)
+    expanded = expand_instancers(source, stage, TIME, notes)
+    return UsdStage(source, stage, files, T_scene_stage, unit, notes, expanded)
 
 
 def _accept_bindings(stage: Usd.Stage) -> None:

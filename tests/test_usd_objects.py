@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from usd_stages import CUBE, mesh, translate, write
 
@@ -132,7 +133,6 @@ def test_what_is_not_drawn_is_counted_or_named(tmp_path: Path) -> None:
         + mesh("hidden", more='token visibility = "invisible"')
         + mesh("proxy", more='uniform token purpose = "proxy"')
         + 'def Points "cloud" { point3f[] points = [(0,0,0)]\n}\n'
-        + 'def PointInstancer "many" { def Cube "c" {}\n}\n'
     )
     scene = converted(tmp_path, content)
     assert [part.name for part in scene.info.parts] == ["m"]
@@ -141,7 +141,6 @@ def test_what_is_not_drawn_is_counted_or_named(tmp_path: Path) -> None:
         "1 prims: invisible, so not drawn",
         "1 prims: of purpose proxy, so not drawn",
         "/W/cloud: a Points is not drawn",
-        "/W/many: a PointInstancer is not read",
     ):
         assert sentence in report
 
@@ -156,6 +155,57 @@ def test_instances_are_read_as_copies(tmp_path: Path) -> None:
     assert list(labels(scene)) == ["proto", "copy_1", "copy_2"]
     poses = scene.world_transforms([body.path for body in scene.info.bodies])
     assert [float(pose[0, 3]) for pose in poses] == [0, 3, 6]
+
+
+def test_point_instancers_are_written_out_with_their_looks(tmp_path: Path) -> None:
+    red = (
+        'def Material "red" { token outputs:surface.connect = </W/red/s.outputs:surface>\n'
+        'def Shader "s" { uniform token info:id = "UsdPreviewSurface"\n'
+        "color3f inputs:diffuseColor = (1, 0, 0)\ntoken outputs:surface\n}\n}\n"
+    )
+    cube = mesh("m", more="rel material:binding = </W/red>")
+    many = (
+        f'def PointInstancer "many" {{ {translate(0, 0, 10)}'
+        "rel prototypes = [</W/many/a>, </W/many/b>]\nint[] protoIndices = [0, 1, 0]\n"
+        "point3f[] positions = [(1,0,0), (2,0,0), (9,0,0)]\nint64[] invisibleIds = [2]\n"
+        f"float3[] scales = [(1,1,1), (2,2,2), (1,1,1)]\n{thing('a', cube)}{thing('b', cube)}}}\n"
+    )
+    scene = converted(tmp_path, red + many)
+    assert list(labels(scene)) == ["many_0", "many_1"]
+    poses = scene.world_transforms([body.path for body in scene.info.bodies])
+    assert [pose[:3, 3].tolist() for pose in poses] == [[1, 0, 10], [2, 0, 10]]
+    sizes = [np.ptp(scene.triangles(part.path).points, axis=0) for part in scene.info.parts]
+    np.testing.assert_allclose(sizes, [[2, 2, 2], [4, 4, 4]], rtol=1e-6)
+    model = scene.load_model()
+    materials = {int(model.geom_matid[part.geom_id]) for part in scene.info.parts}
+    np.testing.assert_allclose(model.mat_rgba[list(materials)], [[1, 0, 0, 1]], atol=1e-6)
+    report = (scene.folder / "report.json").read_text()
+    assert "/W/many: a PointInstancer, shown as 3 copies" in report
+
+
+@pytest.mark.parametrize(
+    ("indices", "message"),
+    [("[0, 1]", r"/W/many: protoIndices\[1\] = 1; there are 1 prototypes"), ("[0]", "1 protoInd")],
+)
+def test_instancers_that_do_not_fit_are_refused(tmp_path: Path, indices: str, message: str) -> None:
+    many = (
+        'def PointInstancer "many" { rel prototypes = [</W/many/a>]\n'
+        f"int[] protoIndices = {indices}\npoint3f[] positions = [(1,0,0), (2,0,0)]\n"
+        f"{thing('a', mesh('m'))}}}\n"
+    )
+    with pytest.raises(SceneError, match=message):
+        converted(tmp_path, many)
+
+
+def test_hidden_instancers_show_nothing(tmp_path: Path) -> None:
+    for number, hidden in enumerate(('token visibility = "invisible"', 'token purpose = "guide"')):
+        many = (
+            f'def PointInstancer "many" {{ {hidden}\nrel prototypes = [</W/many/a>]\n'
+            "int[] protoIndices = [0]\npoint3f[] positions = [(1,0,0)]\n"
+            f"{thing('a', mesh('m'))}}}\n"
+        )
+        scene = converted(tmp_path / str(number), many + mesh("seen"))
+        assert [part.name for part in scene.info.parts] == ["seen"]
 
 
 def test_a_stage_with_nothing_to_see_is_refused(tmp_path: Path) -> None:
