@@ -8,7 +8,6 @@ clipped to 1 and multiplied by the texture. Boxes are lit at the corners of thei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,62 +50,48 @@ class Shading:
         return np.where(self.seen[..., None], shown, 0.0).astype(np.float32)
 
 
-class Shader:
-    """Shades views of a scene; what no sample moves is read once.
+def shade(scene: Scene, buffers: Buffers, view: Pinhole) -> Shading:
+    """Light every pixel of a view of the sample shown.
 
     Args:
-        scene: The scene.
+        scene: The scene, with the sample over it.
+        buffers: Passes part, position and normal of the view.
+        view: The camera.
     """
-
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-
-    @cached_property
-    def _boxes(self) -> dict[int, Floats]:
-        return box_sizes(self._scene)
-
-    def shade(self, buffers: Buffers, view: Pinhole) -> Shading:
-        """Light every pixel of a view of the sample shown.
-
-        Args:
-            buffers: Passes part, position and normal of the view.
-            view: The camera.
-        """
-        part, normal, position = buffers.part, buffers.normal, buffers.position
-        if part is None or normal is None or position is None:
-            raise ValueError("MuJoCo's shading needs the passes part, position and normal")
-        lights = display_lights(self._scene, view.T_world_camera)
-        surfaces = _Surfaces.read(self._scene)
-        seen = part > 0
-        numbers = part[seen]
-        points = position[seen].astype(np.float64)
-        normals = normal[seen].astype(np.float64)
-        terms = np.zeros((len(points), len(lights), 3))
-        lit = np.zeros((len(points), 3))
-        boxes = [number for number in self._boxes if (numbers == number).any()]
-        smooth = ~np.isin(numbers, boxes)
-        terms[smooth], lit[smooth] = surfaces.light(
-            lights, numbers[smooth], points[smooth], normals[smooth], view
-        )
-        poses = self._scene.world_transforms(self._scene.info.parts[n - 1].path for n in boxes)
-        for number, pose in zip(boxes, poses, strict=True):
-            grid, mine = BoxGrid(self._boxes[number], pose), numbers == number
-            places, facing = grid.corners()
-            found, clipped = surfaces.light(
-                lights, np.full(len(places), number), places, facing, view
-            )
-            values = np.concatenate([found.reshape(len(places), -1), clipped], axis=1)
-            values = grid.interpolate(values, points[mine], normals[mine])
-            terms[mine] = values[:, :-3].reshape(-1, len(lights), 3)
-            lit[mine] = values[:, -3:]
-        return Shading(
-            lights,
-            np.stack([_spread(terms[:, k], seen) for k in range(len(lights))]),
-            _spread(surfaces.emitted[numbers], seen),
-            _spread(lit, seen),
-            _spread(surfaces.base[numbers], seen),
-            seen,
-        )
+    part, normal, position = buffers.part, buffers.normal, buffers.position
+    if part is None or normal is None or position is None:
+        raise ValueError("MuJoCo's shading needs the passes part, position and normal")
+    sizes = box_sizes(scene)
+    lights = display_lights(scene, view.T_world_camera)
+    surfaces = _Surfaces.read(scene)
+    seen = part > 0
+    numbers = part[seen]
+    points = position[seen].astype(np.float64)
+    normals = normal[seen].astype(np.float64)
+    terms = np.zeros((len(points), len(lights), 3))
+    lit = np.zeros((len(points), 3))
+    boxes = [number for number in sizes if (numbers == number).any()]
+    smooth = ~np.isin(numbers, boxes)
+    terms[smooth], lit[smooth] = surfaces.light(
+        lights, numbers[smooth], points[smooth], normals[smooth], view
+    )
+    poses = scene.world_transforms(scene.info.parts[n - 1].path for n in boxes)
+    for number, pose in zip(boxes, poses, strict=True):
+        grid, mine = BoxGrid(sizes[number], pose), numbers == number
+        places, facing = grid.corners()
+        found, clipped = surfaces.light(lights, np.full(len(places), number), places, facing, view)
+        values = np.concatenate([found.reshape(len(places), -1), clipped], axis=1)
+        values = grid.interpolate(values, points[mine], normals[mine])
+        terms[mine] = values[:, :-3].reshape(-1, len(lights), 3)
+        lit[mine] = values[:, -3:]
+    return Shading(
+        lights,
+        np.stack([_spread(terms[:, k], seen) for k in range(len(lights))]),
+        _spread(surfaces.emitted[numbers], seen),
+        _spread(lit, seen),
+        _spread(surfaces.base[numbers], seen),
+        seen,
+    )
 
 
 def mujoco_shading(scene: Scene, buffers: Buffers, view: Pinhole) -> NDArray[np.float32]:
@@ -119,7 +104,7 @@ def mujoco_shading(scene: Scene, buffers: Buffers, view: Pinhole) -> NDArray[np.
     """
     if buffers.albedo is None:
         raise ValueError("mujoco_shading needs the passes part, position, normal and albedo")
-    return Shader(scene).shade(buffers, view).picture(buffers.albedo)
+    return shade(scene, buffers, view).picture(buffers.albedo)
 
 
 def luminance(display: NDArray[np.floating] | NDArray[np.uint8]) -> float:

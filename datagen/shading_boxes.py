@@ -6,6 +6,7 @@ On a large box the difference to lighting every pixel is visible where a spot li
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ QUADS = 4
 """Quads along each edge of a face; MuJoCo's default `vis.quality.numquads`."""
 _CORNERS = QUADS + 1
 _BOX_POINTS = (24, 30)
+_sizes: WeakKeyDictionary[Scene, dict[int, Floats]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,15 @@ class BoxGrid:
 def box_sizes(scene: Scene) -> dict[int, Floats]:
     """Half extents [m] of the parts that are boxes, by part number.
 
-    A box is converted as six faces of four corners each, textured ones with a centre too.
+    A box is converted as six faces of four corners each, textured ones with a centre too. No
+    sample moves this, so it is read once.
     """
+    if scene not in _sizes:
+        _sizes[scene] = _read_sizes(scene)
+    return _sizes[scene]
+
+
+def _read_sizes(scene: Scene) -> dict[int, Floats]:
     found: dict[int, Floats] = {}
     for part in scene.info.parts:
         prim = UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path))

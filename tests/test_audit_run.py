@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import gc
 import io
 import json
 from pathlib import Path
@@ -16,16 +17,24 @@ from typer.testing import CliRunner
 from datagen import pipeline
 from datagen.audit.caveats import sort_caveats
 from datagen.audit.findings import Comparison
+from datagen.audit.page import write_page
 from datagen.audit.results import write_results
 from datagen.audit.run import audit, audit_run
 from datagen.audit.stored import StoredRun
 from datagen.audit.view import ViewPair
+from datagen.backends.mitsuba import MitsubaBackend
 from datagen.cli import app
 from datagen.errors import ConfigError
 from datagen.exposure import EXPOSURE
 from datagen.progress import SilentProgress
+from scenes import Scene
 
 gl = pytest.mark.gl
+
+
+def open_scenes() -> int:
+    gc.collect()
+    return sum(isinstance(each, Scene) for each in gc.get_objects())
 
 
 @gl
@@ -92,6 +101,7 @@ def test_one_backend_alone_has_nothing_to_be_compared_with(tmp_path: Path) -> No
 @gl
 def test_the_path_tracer_sees_what_mujoco_sees(tmp_path: Path) -> None:
     config = settings(tmp_path, limit=1, audit={"backends": ["mujoco", "mitsuba"]})
+    before = open_scenes()
     results = audit(config, SilentProgress())
     for view in results.views:
         assert view.metrics["ids.agreement"] >= 0.999
@@ -101,6 +111,23 @@ def test_the_path_tracer_sees_what_mujoco_sees(tmp_path: Path) -> None:
         geometry = ("ids", "depth", "camera", "labels", "instance", "iou", "box")
         assert not [v for v in view.failures if v.metric.startswith(geometry)]
     assert results.backends["mujoco"]["colorspace"] == "display"
+    assert open_scenes() == before
+
+
+@gl
+def test_an_audit_without_pictures_traces_no_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("a path was traced")
+
+    monkeypatch.setattr(MitsubaBackend, "_look", refused)
+    audited = {"backends": ["mujoco", "mitsuba"], "pictures": False}
+    results = audit(settings(tmp_path, limit=1, audit=audited), SilentProgress())
+    write_page(results, tmp_path / "page")
+    for view in results.views:
+        assert {"ids.agreement", "depth.p999", "albedo.psnr"} <= view.metrics.keys()
+        assert not [name for name in view.metrics if name.startswith("rgb")]
 
 
 @gl

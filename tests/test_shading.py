@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from datagen import shading as mujoco_formula
 from datagen.backends import Buffers, Size
-from datagen.shading import Shader, luminance, mujoco_shading
+from datagen.shading import luminance, mujoco_shading
 from datagen.shading_boxes import box_sizes
 from scenes import Pinhole, SampleLayer, Scene, convert_mjcf, pinhole, srgb_decode
 
@@ -146,7 +147,9 @@ def test_a_dark_light_keeps_its_term_and_lights_nothing(scene_of: SceneOf) -> No
         ' specular="0 0 0"/>'
         for name, active in (("on", "true"), ("off", "false"))
     )
-    shading = Shader(scene_of(FLOOR + lights)).shade(hits([(0, 0, 0)], [UP]), camera_at(0, 0, 5))
+    shading = mujoco_formula.shade(
+        scene_of(FLOOR + lights), hits([(0, 0, 0)], [UP]), camera_at(0, 0, 5)
+    )
     assert [(light.name, light.shines) for light in shading.lights] == [
         ("headlight", False),
         ("on", True),

@@ -19,14 +19,13 @@ from datagen.audit.light_fit import LightScale, fit_scales
 from datagen.audit.similarity import display, interior, luminance_ratio, psnr, ssim_map
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers
-from datagen.shading import Shader
+from datagen.shading import shade
 from datagen.shading_boxes import box_sizes
 from scenes import Pinhole, Scene
 
 _PIXELS_MIN = 200
 _CREASE = 0.2
 """Change of a normal's coordinate within a pixel that makes an edge."""
-_shaders: WeakKeyDictionary[Scene, Shader] = WeakKeyDictionary()
 _mirrors: WeakKeyDictionary[Scene, frozenset[int]] = WeakKeyDictionary()
 
 
@@ -67,14 +66,13 @@ def light_import(pair: ViewPair, fine: Buffers | None) -> LightImport | None:
     if np.count_nonzero(compared) < _PIXELS_MIN:
         return None
     view = pair.candidate.labels.camera
-    shader = _shaders.setdefault(pair.scene, Shader(pair.scene))
-    shading = shader.shade(candidate, view)
+    shading = shade(pair.scene, candidate, view)
     picture = display(reference.rgb)
     formula = shading.picture(albedo)
     if fine is not None:
         # On one surface light is smooth: only edges need more than the pixel's centre.
         borders = compared & (~inside | _creased(fine, parts.shape[0]))
-        smooth = _reduced(shader, fine, view, albedo, borders)
+        smooth = _reduced(pair.scene, fine, view, albedo, borders)
         formula = np.where(borders[..., None], smooth, formula)
     formula = np.where(compared[..., None], formula, picture)
     ratio = luminance_ratio(picture, formula, compared)
@@ -95,7 +93,7 @@ def light_import(pair: ViewPair, fine: Buffers | None) -> LightImport | None:
 
 
 def _reduced(
-    shader: Shader,
+    scene: Scene,
     fine: Buffers,
     view: Pinhole,
     albedo: NDArray[np.float32],
@@ -109,7 +107,7 @@ def _reduced(
     lens = np.diag([times, times, 1.0]) @ view.K
     large = replace(view, K=lens, width=view.width * times, height=view.height * times)
     textures = albedo.repeat(times, axis=0).repeat(times, axis=1)
-    shown = shader.shade(fine, large).picture(textures)
+    shown = shade(scene, fine, large).picture(textures)
     return shown.reshape(view.height, times, view.width, times, 3).mean(axis=(1, 3))
 
 

@@ -9,8 +9,8 @@ texture, colour or coordinate, not the filter.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from datagen.backends import Buffers
 from scenes import Scene, srgb_decode, srgb_encode
 
 Floats = NDArray[np.float64]
+Levels = tuple[NDArray[np.uint8], ...]
 _SMOOTH = 1.0
+_pyramids: WeakKeyDictionary[Scene, dict[tuple[Path, int], Levels]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def filtered_albedo(scene: Scene, buffers: Buffers) -> FilteredAlbedo | None:
         file = texture_file(scene, each.path) if mine.any() else None
         if file is None:
             continue
-        display = _filtered(_levels(file, file.stat().st_mtime_ns), st[mine].astype(np.float64))
+        display = _filtered(_levels(scene, file), st[mine].astype(np.float64))
         linear = srgb_decode(display) * _scale(scene, each.path)
         shown[mine] = np.clip(srgb_encode(linear), 0.0, 1.0)
         textured |= mine
@@ -74,7 +76,7 @@ def _smooth(st: Floats) -> NDArray[np.bool_]:
     return smooth
 
 
-def _filtered(levels: tuple[NDArray[np.uint8], ...], st: Floats) -> Floats:
+def _filtered(levels: Levels, st: Floats) -> Floats:
     """Look texture coordinates with their steps, [n, 3, 2], up; display colours, [n, 3].
 
     OpenGL 4.6 core, 8.14.1: the level is log2 of the longer step, in texels of the whole texture.
@@ -106,9 +108,15 @@ def _bilinear(texels: NDArray[np.uint8], st: Floats) -> Floats:
     return (upper * (1.0 - down) + under * down) / 255.0
 
 
-@lru_cache(maxsize=64)
-def _levels(file: Path, changed: int) -> tuple[NDArray[np.uint8], ...]:
-    """Display picture and its halvings; `changed` tells versions of a file apart."""
+def _levels(scene: Scene, file: Path) -> Levels:
+    """Display picture and its halvings, kept while the scene is open."""
+    kept, key = _pyramids.setdefault(scene, {}), (file, file.stat().st_mtime_ns)
+    if key not in kept:
+        kept[key] = _halvings(file)
+    return kept[key]
+
+
+def _halvings(file: Path) -> Levels:
     with Image.open(file) as opened:
         levels = [np.asarray(opened.convert("RGB"))]
     while max(levels[-1].shape[:2]) > 1:
