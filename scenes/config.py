@@ -198,6 +198,9 @@ class UsdSource(_Settings):
     cameras: dict[ObjectWord, AddedCamera] = Field(default_factory=dict[str, AddedCamera])
     """Cameras to add, by name. Without any here and in the stage, one named `view` shows it all."""
 
+    main_camera: str | None = None
+    """Camera whose picture fixes the exposure of the path tracer; none: the first of the stage."""
+
     objects: dict[ObjectWord, UsdObject] = Field(default_factory=dict[str, UsdObject])
     """Objects by name; the first whose paths fit a prim has it. Prims that fit none belong to the
     nearest prim above with a class label, else to the child of the default prim that holds them,

@@ -113,8 +113,20 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
         ),
         Grouping(bodies=bodies.owners, drawn_groups=frozenset({VISUAL})),
         _origins(names, bodies.made),
-        first_camera(model),
+        _main_camera(settings, model),
     )
+
+
+def _main_camera(settings: UsdSource, model: mujoco.MjModel) -> str | None:
+    known = [model.camera(number).name for number in range(model.ncam)]
+    if settings.main_camera is None:
+        return first_camera(model)
+    if settings.main_camera not in known:
+        raise SceneError(
+            f"{settings.path}: main_camera: no camera {settings.main_camera!r}. "
+            f"Known: {', '.join(known)}."
+        )
+    return settings.main_camera
 
 
 def _names(bodies: list[UsdBody], cameras: list[UsdCamera], lights: list[Usd.Prim]) -> Names:

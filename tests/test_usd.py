@@ -255,6 +255,15 @@ def test_cameras_are_added_where_the_config_says(tmp_path: Path) -> None:
         convert_usd(tmp_path / "again", UsdSource(path=path, cameras={"eye": camera}))
 
 
+def test_the_main_camera_is_the_first_or_the_one_named(tmp_path: Path) -> None:
+    path = write(tmp_path, mesh("m") + 'def Camera "a" {}\ndef Camera "b" {}\n')
+    for number, (named, main) in enumerate(((None, "a"), ("b", "b"))):
+        source = UsdSource(path=path, main_camera=named)
+        assert convert_usd(tmp_path / str(number), source).info.main_camera == main
+    with pytest.raises(SceneError, match=r"main_camera: no camera 'c'. Known: a, b"):
+        convert_usd(tmp_path / "out", UsdSource(path=path, main_camera="c"))
+
+
 def test_a_cached_scene_is_made_again_where_a_file_changed(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     source = UsdSource(path=write(tmp_path / "s", mesh("m")))
