@@ -31,6 +31,7 @@ from scenes.usd_parts import read_parts
 from scenes.usd_pictures import Picture
 from scenes.usd_prims import read_prims
 from scenes.usd_stage import UsdStage, open_usd
+from scenes.usd_unread import note_unread
 
 _CUBE = "datagen:cube"
 
@@ -59,6 +60,7 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
     """
     stage = open_usd(settings, files)
     prims = read_prims(stage)
+    note_unread(stage)
     if not prims.drawn:
         raise SceneError(f"{settings.path}: nothing in this stage is drawn.")
     owners = Owners(stage, settings.objects)

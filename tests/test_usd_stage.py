@@ -11,6 +11,7 @@ from scenes import AssetError
 from scenes.config import UsdSource
 from scenes.usd_scene import compile_usd
 from scenes.usd_stage import open_usd
+from scenes.usd_unread import note_unread
 
 
 def bare(folder: Path, metadata: str) -> Path:
@@ -118,3 +119,16 @@ def test_a_shear_goes_into_the_points_and_is_reported(tmp_path: Path) -> None:
     world = points @ body.reshape(3, 3).T
     np.testing.assert_allclose(np.ptp(world, axis=0), [3, 2, 2], atol=1e-5)
     assert any("sheared" in change for change in found.compiled.changes)
+
+
+def test_physics_that_is_not_read_is_reported_once_per_kind(tmp_path: Path) -> None:
+    stated = (
+        "point3f physics:centerOfMass = (0.1, 0, 0)\nvector3f physics:velocity = (0, 0, 0)\n"
+        "float3 physics:diagonalInertia = (1, 2, 3)\nfloat physics:density = 0"
+    )
+    stage = opened(tmp_path, mesh("a", more=stated) + mesh("b", more=stated) + mesh("c"))
+    note_unread(stage)
+    assert list(stage.notes.left_out) == [
+        "/W/a and 1 more: not read, centre of mass: it follows from the shapes",
+        "/W/a and 1 more: not read, inertia: it follows from the mass and the shapes",
+    ]
