@@ -16,7 +16,12 @@ _COLUMNS = (
 _REASONS = {
     "missing file": ("no such file", "error opening", "could not open"),
     "outside the package": ("lies outside",),
-    "fragment of another model": ("not found in", "of sensorized object"),
+    "fragment of another model": (
+        "not found in",
+        "of sensorized object",
+        "unknown default class",
+        "invalid qpos size",
+    ),
     "unknown element or attribute": ("schema violation",),
     "bad value": ("bad format",),
     "moving body without mass": ("mass and inertia of moving",),
