@@ -40,7 +40,11 @@ def convert_file(
         ConfigError: The folder exists, or an option does not fit.
         scenes.SceneError: The file is refused.
     """
-    if out.exists():
+    try:
+        there = out.exists()
+    except OSError as error:
+        raise ConfigError(f"{out}: cannot be made: {error.strerror}.") from error
+    if there:
         raise ConfigError(f"{out}: already exists; name a folder that does not.")
     kind = source_kind(scene)
     given = {name: value for name, value in options.items() if value is not None}

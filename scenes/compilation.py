@@ -58,8 +58,21 @@ def compile_mjcf(path: Path, roots: Iterable[Path] = ()) -> CompiledModel:
     except (ValueError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split()).removeprefix("Error: ").rstrip(".")
         raise AssetError(f"{path}: MuJoCo refuses this model: {reason}.") from error
+    _refuse_unreadable_names(model, path)
     refuse_non_finite_model(model, str(path))
     return CompiledModel(model, tuple(warnings), tuple(changes))
+
+
+def _refuse_unreadable_names(model: mujoco.MjModel, path: Path) -> None:
+    """Refuse names in another encoding, which MuJoCo keeps byte by byte."""
+    for name in model.names.split(b"\0"):
+        try:
+            name.decode()
+        except UnicodeDecodeError as error:
+            raise AssetError(
+                f"{path}: the name {name.decode(errors='replace')!r} is not UTF-8; store the file "
+                "in UTF-8."
+            ) from error
 
 
 def _check_files(spec: mujoco.MjSpec, source: Path, roots: Roots) -> list[str]:

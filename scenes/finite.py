@@ -23,7 +23,9 @@ _CHECKED = (
     "mat_texrepeat", "mat_emission", "mat_specular", "mat_shininess", "cam_pos", "cam_quat",
     "cam_fovy", "cam_intrinsic", "cam_sensorsize", "light_pos", "light_dir", "light_diffuse",
     "light_ambient", "light_specular", "light_attenuation", "light_cutoff", "light_exponent",
-    "qpos0",
+    "qpos0", "body_mass", "body_inertia", "body_ipos", "body_iquat", "jnt_pos", "jnt_axis",
+    "jnt_range", "jnt_stiffness", "jnt_actfrcrange", "dof_damping", "dof_armature",
+    "dof_frictionloss",
 )  # fmt: skip
 FARTHEST = 1e6
 """Greatest distance from the origin [m]."""
@@ -31,7 +33,7 @@ _OBJ = mujoco.mjtObj
 _NAMED = {
     "body": _OBJ.mjOBJ_BODY, "geom": _OBJ.mjOBJ_GEOM, "mat": _OBJ.mjOBJ_MATERIAL,
     "cam": _OBJ.mjOBJ_CAMERA, "light": _OBJ.mjOBJ_LIGHT, "mesh": _OBJ.mjOBJ_MESH,
-    "hfield": _OBJ.mjOBJ_HFIELD,
+    "hfield": _OBJ.mjOBJ_HFIELD, "jnt": _OBJ.mjOBJ_JOINT,
 }  # fmt: skip
 _STARTS = {
     "mesh_vert": "mesh_vertadr", "mesh_normal": "mesh_normaladr",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,7 @@ def read_urdf(settings: UrdfSource) -> UrdfModel:
             raise AssetError(f"{source}: packages.{package}: no such folder: {folder.absolute()}.")
     allowed = Roots.of(source, (*settings.packages.values(), *settings.roots))
     root = _parse(source)
+    _refuse_false_masses(source, root)
     model = UrdfModel(root.get("name") or source.stem, "", {})
     compiler = _compiler(root)
     known: dict[Path, str] = {}
@@ -77,11 +79,29 @@ def _parse(source: Path) -> ElementTree.Element:
         raise AssetError(f"{source}: line {line}: a NUL character; names and values hold none.")
     try:
         root = ElementTree.fromstring(data)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise AssetError(f"{source}: not readable as XML: {error}.") from error
     if root.tag != "robot":
         raise AssetError(f"{source}: the root element is <{root.tag}>; of URDF it is <robot>.")
+    if root.find("link") is None:
+        raise AssetError(f"{source}: there is no <link>, so there is nothing to show.")
     return root
+
+
+def _refuse_false_masses(source: Path, root: ElementTree.Element) -> None:
+    """Refuse masses and inertias that MuJoCo would put others for; text is its to refuse."""
+    for link in root.iter("link"):
+        for element in (*link.iterfind("inertial/mass"), *link.iterfind("inertial/inertia")):
+            for key, text in element.attrib.items():
+                try:
+                    value = float(text)
+                except ValueError:
+                    continue
+                if not math.isfinite(value) or (element.tag == "mass" and value < 0):
+                    raise AssetError(
+                        f"{source}: link {link.get('name')!r}: {element.tag}: {key} = {value:g}; "
+                        "masses are finite and at least 0. The scene was refused; repair the file."
+                    )
 
 
 def _place(settings: UrdfSource, name: str, compiler: ElementTree.Element) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import mujoco
@@ -100,8 +101,14 @@ class Bodies:
     def _mass(self, prim: Usd.Prim) -> float | None:
         if not prim.HasAPI(UsdPhysics.MassAPI):
             return None
-        mass = float(self._stage.value(UsdPhysics.MassAPI(prim).GetMassAttr(), 0.0))
+        mass = self._stage.number(UsdPhysics.MassAPI(prim).GetMassAttr(), 0.0)
         unit = UsdPhysics.GetStageKilogramsPerUnit(self._stage.stage)
+        if mass < 0:
+            raise self._stage.refusal(prim, f"physics:mass = {mass:g}; it should be at least 0.")
+        if not 0.0 < unit < math.inf:
+            raise self._stage.refusal(
+                prim, f"kilogramsPerUnit = {unit:g}, in which its mass is; it should be above 0."
+            )
         # UsdPhysics: 0 leaves it to the shapes.
         return mass * unit if mass > 0 else None
 

@@ -36,17 +36,17 @@ def read_camera(stage: UsdStage, prim: Usd.Prim) -> UsdCamera:
         AssetError: A value is not finite, or the lens has no field of view; names the attribute.
     """
     camera = UsdGeom.Camera(prim)
-    focal = float(stage.value(camera.GetFocalLengthAttr()))
-    across = float(stage.value(camera.GetHorizontalApertureAttr()))
-    down = float(stage.value(camera.GetVerticalApertureAttr()))
-    right = float(stage.value(camera.GetHorizontalApertureOffsetAttr()))
-    up = float(stage.value(camera.GetVerticalApertureOffsetAttr()))
+    focal = stage.number(camera.GetFocalLengthAttr())
+    across = stage.number(camera.GetHorizontalApertureAttr())
+    down = stage.number(camera.GetVerticalApertureAttr())
+    right = stage.number(camera.GetHorizontalApertureOffsetAttr())
+    up = stage.number(camera.GetVerticalApertureOffsetAttr())
     for name, size in (
         ("focalLength", focal), ("horizontalAperture", across), ("verticalAperture", down),
     ):  # fmt: skip
         if size <= 0:
             raise stage.refusal(prim, f"{name} = {size:g}; it should be above 0.")
-    if float(stage.value(camera.GetFStopAttr(), 0.0)) > 0:
+    if stage.number(camera.GetFStopAttr(), 0.0) > 0:
         stage.notes.differs(f"camera {prim.GetPath()}: depth of field is not shown")
     orthographic = stage.value(camera.GetProjectionAttr()) == UsdGeom.Tokens.orthographic
     own = bool(stage.value(prim.GetAttribute(_FIXED_ASPECT), False))
@@ -59,7 +59,8 @@ def read_camera(stage: UsdStage, prim: Usd.Prim) -> UsdCamera:
     clipping = camera.GetClippingRangeAttr()
     near = far = None
     if clipping.HasAuthoredValue():
-        near, far = (float(z) * stage.meters_per_unit for z in stage.value(clipping))
+        ends = stage.refuse_other(clipping, stage.value(clipping), 2)
+        near, far = (float(z) * stage.meters_per_unit for z in ends)
         if not 0.0 < near < far:
             raise stage.refusal(
                 prim, f"clippingRange = ({near:g} m, {far:g} m); 0 < near < far is needed."

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from pxr import Sdf, Tf, UsdUtils
+from pxr import Ar, Sdf, Tf, UsdUtils
 
 from scenes.containment import Roots
 from scenes.errors import AssetError
 
-_PACKAGE = ".usdz"
 _FOREIGN = (".mdl",)
 """Shader sources of other renderers, looked up along search paths; nothing of them is read."""
 _PLACEHOLDER = "<"
@@ -36,6 +35,11 @@ class UsdFiles:
             digest.update(f"{path.name}\0{content}\0".encode())
         return digest.hexdigest()
 
+    def hold(self, name: str) -> bool:
+        """Tell whether a resolved path, maybe inside a package, is one of these files."""
+        path = _file_of(name).resolve()
+        return path in self.layers or path in self.assets
+
 
 def usd_files(source: Path, roots: Iterable[Path] = ()) -> UsdFiles:
     """Find the files of a stage; none is opened before it is known to be allowed.
@@ -45,71 +49,82 @@ def usd_files(source: Path, roots: Iterable[Path] = ()) -> UsdFiles:
         roots: Folders that the stage may read from beside its own.
 
     Raises:
-        AssetError: A layer is missing, broken or outside the folders, or a picture is outside;
-            names the layer that asks for it and the full path.
+        AssetError: A layer is missing, broken or outside the folders, or a picture is outside or
+            no regular file; names the layer that asks for it and the full path.
     """
     if not source.is_file():
         raise AssetError(f"{source}: no such file.")
-    allowed = Roots.of(source, roots)
-    layers: dict[Path, None] = {}
-    assets: dict[Path, None] = {}
-    _walk(source, source, allowed, layers, assets)
-    return UsdFiles(tuple(sorted(layers)), tuple(sorted(assets)))
+    walk = _Walk(source, Roots.of(source, roots))
+    walk.visit(str(source))
+    return UsdFiles(tuple(sorted(walk.layers)), tuple(sorted(walk.assets)))
 
 
-def _walk(
-    source: Path,
-    layer: Path,
-    allowed: Roots,
-    layers: dict[Path, None],
-    assets: dict[Path, None],
-) -> None:
-    layers[layer.resolve()] = None
-    if layer.suffix.lower() == _PACKAGE:
-        # A package holds all that it names.
-        return
-    try:
-        opened = Sdf.Layer.FindOrOpen(str(layer))
-        named = UsdUtils.ExtractExternalReferences(str(layer)) if opened else ()
-    except Tf.ErrorException as error:
-        raise AssetError(f"{layer}: not a readable USD file: {_reason(error)}.") from error
-    if opened is None:
-        raise AssetError(f"{layer}: not a readable USD file.")
-    for asset in sorted({name for names in named for name in names if name}):
-        path = _place(opened, asset)
-        if asset.lower().endswith(_FOREIGN) or _PLACEHOLDER in asset:
-            continue
-        is_layer = Sdf.FileFormat.FindByExtension(path.suffix.lower()) is not None
-        what = f"{'layer' if is_layer else 'file'} {asset!r} of {layer.name}"
+@dataclass
+class _Walk:
+    """A walk from layer to layer."""
+
+    source: Path
+    allowed: Roots
+    layers: set[Path] = field(default_factory=set[Path])
+    assets: set[Path] = field(default_factory=set[Path])
+    seen: set[str] = field(default_factory=set[str])
+
+    def visit(self, layer: str) -> None:
+        """Look at a layer that is allowed, which may lie inside a package."""
+        file = _file_of(layer)
+        self.layers.add(file.resolve())
+        self.seen.add(layer)
+        try:
+            opened = Sdf.Layer.FindOrOpen(layer)
+            named = UsdUtils.ExtractExternalReferences(layer) if opened else ()
+        except Tf.ErrorException as error:
+            raise AssetError(f"{layer}: not a readable USD file: {usd_reason(error)}.") from error
+        if opened is None:
+            raise AssetError(f"{layer}: not a readable USD file.")
+        for asset in sorted({name for names in named for name in names if name}):
+            if not asset.lower().endswith(_FOREIGN) and _PLACEHOLDER not in asset:
+                self._follow(opened, file, asset)
+
+    def _follow(self, layer: Sdf.Layer, file: Path, asset: str) -> None:
+        where = layer.ComputeAbsolutePath(Sdf.Layer.SplitIdentifier(asset)[0])
+        if not Path(where).is_absolute():
+            # It was found nowhere, so its place is beside the layer that asks for it.
+            where = str(file.absolute().parent / where)
+        path = _file_of(where)
+        suffix = Path(Ar.SplitPackageRelativePathInner(where)[1] or where).suffix.lower()
+        is_layer = bool(suffix) and Sdf.FileFormat.FindByExtension(suffix) is not None
+        what = f"{'layer' if is_layer else 'file'} {asset!r} of {file.name}"
         if ":/" in asset:
             if is_layer:
                 raise AssetError(
-                    f"{source}: {what}: lies on a server; only files of this machine are read. "
-                    "Store it beside the stage."
+                    f"{self.source}: {what}: lies on a server; only files of this machine are "
+                    "read. Store it beside the stage."
                 )
-            continue
+            return
         if is_layer or path.exists():
-            allowed.refuse_outside(source, what, path)
+            self.allowed.refuse_outside(self.source, what, path)
         if is_layer and not path.is_file():
-            raise AssetError(f"{source}: {what}: no such file: {path}.")
-        if is_layer and path.resolve() not in layers:
-            _walk(source, path, allowed, layers, assets)
-        elif not is_layer and path.is_file():
-            assets[path.resolve()] = None
+            raise AssetError(f"{self.source}: {what}: no such file: {path}.")
+        if is_layer:
+            if where not in self.seen:
+                self.visit(where)
+        elif path.is_file():
+            self.assets.add(path.resolve())
+        elif path.exists() and not path.is_dir():
+            raise AssetError(f"{self.source}: {what}: no regular file: {path}.")
 
 
-def _place(layer: Sdf.Layer, asset: str) -> Path:
-    """Full path of an asset; one inside a package is the package's."""
-    inside = Sdf.Layer.SplitIdentifier(asset)[0]
-    return Path(layer.ComputeAbsolutePath(inside.partition("[")[0]))
+def _file_of(name: str) -> Path:
+    """File of a path that may lead into a package."""
+    return Path(Ar.SplitPackageRelativePathOuter(name)[0])
 
 
-def _reason(error: Tf.ErrorException) -> str:
+def usd_reason(error: Tf.ErrorException) -> str:
     """First sentence of what USD says, without its source places."""
     for line in str(error).splitlines():
         _, colon, text = line.partition(".h : '")
         if not colon:
             _, colon, text = line.partition(".cpp : '")
         if colon:
-            return " ".join(text.split()).rstrip(".'")
+            return " ".join(text.split()).removesuffix("'").rstrip(".")
     return " ".join(str(error).split()).rstrip(".")

@@ -44,7 +44,7 @@ def size_of(stage: UsdStage, prim: Usd.Prim, name: str) -> float:
     Raises:
         AssetError: It is not finite or not above 0.
     """
-    value = float(stage.value(prim.GetAttribute(name)))
+    value = stage.number(prim.GetAttribute(name))
     if value <= 0:
         raise stage.refusal(prim, f"{name} = {value:g}; it should be above 0.")
     return value

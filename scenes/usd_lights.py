@@ -135,7 +135,7 @@ def _add(
         found.dome = found.dome + strength
         return
     if kind == "DistantLight":
-        half = math.radians(float(stage.value(prim.GetAttribute("inputs:angle"))) / 2)
+        half = math.radians(stage.number(prim.GetAttribute("inputs:angle")) / 2)
         disk = math.pi * math.sin(half) ** 2
         normalized = bool(stage.value(light.GetNormalizeAttr())) or disk == 0.0
         irradiance = strength * (1.0 if normalized else disk)
@@ -143,7 +143,7 @@ def _add(
         found.lights.append((MujocoLight(prim, pose, True, (1, 1, 1)), irradiance / math.pi))
         return
     sizes = {
-        name: float(stage.value(prim.GetAttribute(f"inputs:{name}"), 0.0)) * scale
+        name: stage.number(prim.GetAttribute(f"inputs:{name}"), 0.0) * scale
         for name in ("radius", "width", "height", "length")
     }
     face = {
@@ -180,12 +180,20 @@ def _add(
 
 def _strength(stage: UsdStage, light: UsdLux.LightAPI) -> NDArray[np.float64]:
     """Colour times intensity times exposure, [3]."""
-    color = np.array(stage.value(light.GetColorAttr(), Gf.Vec3f(1)), dtype=np.float64)
+    stated = stage.value(light.GetColorAttr(), Gf.Vec3f(1))
+    color = np.array(stage.refuse_other(light.GetColorAttr(), stated, 3), dtype=np.float64)
     if stage.value(light.GetEnableColorTemperatureAttr()):
-        kelvin = float(stage.value(light.GetColorTemperatureAttr()))
+        kelvin = stage.number(light.GetColorTemperatureAttr())
         color *= np.array(UsdLux.BlackbodyTemperatureAsRgb(kelvin))
-    exposure = float(stage.value(light.GetExposureAttr(), 0.0))
-    return color * float(stage.value(light.GetIntensityAttr(), 1.0)) * 2.0**exposure
+    exposure = stage.number(light.GetExposureAttr(), 0.0)
+    with np.errstate(over="ignore"):
+        strength = color * stage.number(light.GetIntensityAttr(), 1.0) * np.exp2(exposure)
+    if not np.isfinite(strength).all():
+        raise stage.refusal(
+            light.GetPrim(),
+            f"with inputs:exposure = {exposure:g} its brightness is beyond all numbers.",
+        )
+    return strength
 
 
 def _cone(stage: UsdStage, prim: Usd.Prim) -> tuple[float, float]:
@@ -195,10 +203,10 @@ def _cone(stage: UsdStage, prim: Usd.Prim) -> tuple[float, float]:
     shaping = UsdLux.ShapingAPI(prim)
     if stage.value(shaping.GetShapingIesFileAttr()):
         stage.notes.differs(f"light {prim.GetPath()}: its IES profile is not used")
-    if float(stage.value(shaping.GetShapingConeSoftnessAttr(), 0.0)) > 0:
+    if stage.number(shaping.GetShapingConeSoftnessAttr(), 0.0) > 0:
         stage.notes.differs(f"light {prim.GetPath()}: the soft rim of its cone is sharp")
-    focus = float(stage.value(shaping.GetShapingFocusAttr(), 0.0))
-    return float(stage.value(shaping.GetShapingConeAngleAttr(), 90.0)), _NO_FALLOFF + focus
+    focus = stage.number(shaping.GetShapingFocusAttr(), 0.0)
+    return stage.number(shaping.GetShapingConeAngleAttr(), 90.0), _NO_FALLOFF + focus
 
 
 def _scale(shares: list[NDArray[np.float64]]) -> float:
@@ -217,7 +225,7 @@ def _own_light(stage: UsdStage, prim: Usd.Prim) -> MujocoLight:
     """Read a light of a converted scene, which states MuJoCo's values."""
 
     def number(name: str) -> float:
-        return float(stage.value(prim.GetAttribute(name)))
+        return stage.number(prim.GetAttribute(name))
 
     def color(name: str) -> Color:
         return _color(np.array(stage.value(prim.GetAttribute(name)), dtype=np.float64))

@@ -112,7 +112,7 @@ class Looks:
     def _preview_surface(self, material: UsdShade.Material, surface: UsdShade.Shader) -> UsdLook:
         own = surface.GetPrim()
         look = self._colored(
-            material, self._shaders.input(surface, "diffuseColor"), np.array(_GRAY), float(
+            material, self._shaders.input(surface, "diffuseColor", 3), np.array(_GRAY), float(
                 self._shaders.number(surface, "opacity", 1.0)
             )
         )  # fmt: skip
@@ -137,12 +137,12 @@ class Looks:
     def _glowing(
         self, material: UsdShade.Material, surface: UsdShade.Shader, look: UsdLook
     ) -> UsdLook:
-        emissive = self._shaders.input(surface, "emissiveColor")
+        emissive = self._shaders.input(surface, "emissiveColor", 3)
         scale = emissive.scale if emissive.texture else emissive.value
         glow = np.zeros(3) if scale is None else np.asarray(scale, dtype=np.float64)[:3]
         if glow.max(initial=0.0) <= 0.0:
             return look
-        color = self._shaders.input(surface, "diffuseColor")
+        color = self._shaders.input(surface, "diffuseColor", 3)
         base = color.scale if color.texture else color.value
         base = np.array(_GRAY) if base is None else np.asarray(base, dtype=np.float64)[:3]
         note = f"material {material.GetPath()}: emissiveColor is shown"
@@ -157,7 +157,9 @@ class Looks:
     def _foreign_surface(
         self, material: UsdShade.Material, surface: UsdShade.Shader
     ) -> UsdLook | None:
-        color = self._first(surface, "diffuse_color_constant", "base_color", "diffuseColor")
+        color = self._first(
+            surface, "diffuse_color_constant", "base_color", "diffuseColor", width=3
+        )
         file = self._first(surface, "diffuse_texture", "base_color_texture", "diffuseTexture")
         if color is None and file is None:
             return None
@@ -168,8 +170,8 @@ class Looks:
         elif file is not None and isinstance(file.value, Sdf.AssetPath) and file.value.path:
             found = ShaderInput(texture=file.texture or surface, file=file.value)
         look = self._colored(material, found, np.array([0.2] * 3), 1.0)
-        rough = self._first(surface, "reflection_roughness_constant", "specular_roughness")
-        metal = self._first(surface, "metallic_constant", "metalness")
+        rough = self._first(surface, "reflection_roughness_constant", "specular_roughness", width=1)
+        metal = self._first(surface, "metallic_constant", "metalness", width=1)
         return replace(
             look,
             roughness=0.5 if rough is None or rough.value is None else float(rough.value),
@@ -205,11 +207,11 @@ class Looks:
             wrap=color.wrap,
         )
 
-    def _first(self, surface: UsdShade.Shader, *names: str) -> ShaderInput | None:
+    def _first(self, surface: UsdShade.Shader, *names: str, width: int = 0) -> ShaderInput | None:
         """First of some inputs that has a value or a picture."""
         for name in names:
             if surface.GetInput(name):
-                found = self._shaders.input(surface, name)
+                found = self._shaders.input(surface, name, width)
                 if found.texture is not None or found.value is not None:
                     return found
         return None

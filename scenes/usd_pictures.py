@@ -74,6 +74,12 @@ class Pictures:
             raise self._stage.refusal(
                 prim, f"picture {file.path!r}: no such file: {self._tried(file)}."
             )
+        if not self._stage.files.hold(place):
+            raise self._stage.refusal(
+                prim,
+                f"picture {file.path!r}: {place} is not read; name a picture by its path from the "
+                "layer, with no placeholder, as a file of its own format.",
+            )
         key = (place, color_space, b"" if curve is None else np.stack(curve).tobytes())
         if key not in self._read:
             pixels = self._pixels(prim, file, place)
@@ -119,6 +125,6 @@ class Pictures:
             ) from error
 
     def _tried(self, file: Sdf.AssetPath) -> str:
-        anchored = file.evaluatedPath or file.path
         base = self._stage.stage.GetRootLayer()
-        return base.ComputeAbsolutePath(anchored)
+        place = base.ComputeAbsolutePath(file.evaluatedPath or file.path)
+        return str(self._stage.source.absolute().parent / place)

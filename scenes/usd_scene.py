@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 from PIL import Image
-from pxr import Usd
+from pxr import Tf, Usd
 
 from scenes.additions import add_cameras, add_light
 from scenes.compilation import CompiledModel
@@ -22,7 +22,7 @@ from scenes.skybox import SIDES
 from scenes.transforms import rigid_inverse
 from scenes.usd_bodies import Bodies, UsdBody, bounds, collision_shape
 from scenes.usd_cameras import UsdCamera, read_camera
-from scenes.usd_files import UsdFiles
+from scenes.usd_files import UsdFiles, usd_reason
 from scenes.usd_lights import read_lighting
 from scenes.usd_looks import Looks
 from scenes.usd_model import VISUAL, Names, build_model
@@ -58,6 +58,13 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
         AssetError: Something of the stage is missing or wrong; names prim, attribute and value.
         SceneError: A rule for objects fits nothing, or nothing is drawn.
     """
+    try:
+        return _compile(settings, files)
+    except Tf.ErrorException as error:
+        raise AssetError(f"{settings.path}: USD refuses this: {usd_reason(error)}.") from error
+
+
+def _compile(settings: UsdSource, files: UsdFiles | None) -> UsdModel:
     stage = open_usd(settings, files)
     prims = read_prims(stage)
     note_unread(stage)
@@ -171,6 +178,8 @@ def _sky(stage: UsdStage, dome: Usd.Prim) -> Picture:
     file = dome.GetAttribute(_CUBE).Get()
     if not file or not file.resolvedPath:
         raise stage.refusal(dome, f"{_CUBE}: no such file: {file and file.path}.")
+    if not stage.files.hold(file.resolvedPath):
+        raise stage.refusal(dome, f"{_CUBE}: not read: {file.resolvedPath}.")
     with Image.open(file.resolvedPath) as image:
         pixels = np.asarray(image.convert("RGB"))
     height, width = pixels.shape[:2]

@@ -37,21 +37,30 @@ class Shaders:
 
     def number(self, surface: UsdShade.Shader, name: str, default: float) -> float:
         """Value of an input, where it has one; a picture has none."""
-        value = self.input(surface, name).value
+        value = self.input(surface, name, 1).value
         return default if value is None else float(value)
 
-    def input(self, shader: UsdShade.Shader, name: str) -> ShaderInput:
+    def input(self, shader: UsdShade.Shader, name: str, width: int = 0) -> ShaderInput:
         """Follow an input to its value or to the picture it is connected to.
 
+        Args:
+            shader: The node.
+            name: The input.
+            width: How many numbers a value has at least; 0 for what need not be numbers.
+
         Raises:
-            AssetError: A value is not finite, or nodes are connected in a circle.
+            AssetError: A value is not finite or no such numbers, or nodes are connected in a
+                circle.
         """
         port = shader.GetInput(name)
         if not port:
             return ShaderInput()
         for attribute in port.GetValueProducingAttributes():
             if UsdShade.Utils.GetType(attribute.GetName()) != UsdShade.AttributeType.Output:
-                return ShaderInput(value=self._stage.value(attribute))
+                value = self._stage.value(attribute)
+                if width and value is not None:
+                    self._stage.refuse_other(attribute, value, width)
+                return ShaderInput(value=value)
             source = UsdShade.Shader(attribute.GetPrim())
             kind = str(source.GetIdAttr().Get(TIME)) if source else ""
             if kind == "UsdUVTexture":
@@ -73,8 +82,8 @@ class Shaders:
             texture=texture,
             file=self.input(texture, "file").value,
             color_space=str(self.input(texture, "sourceColorSpace").value or "auto"),
-            scale=self.input(texture, "scale").value,
-            bias=self.input(texture, "bias").value,
+            scale=self.input(texture, "scale", 3).value,
+            bias=self.input(texture, "bias", 3).value,
             primvar=st,
             st_matrix=matrix,
             wrap=(wraps[0], wraps[1]),
@@ -104,8 +113,8 @@ class Shaders:
     def _transform_2d(self, node: UsdShade.Shader) -> NDArray[np.float64]:
         """Scale, then rotation [deg] counter-clockwise, then translation, [3, 3]."""
         angle = np.radians(self.number(node, "rotation", 0.0))
-        scale = self.input(node, "scale").value or (1.0, 1.0)
-        shift = self.input(node, "translation").value or (0.0, 0.0)
+        scale = self.input(node, "scale", 2).value or (1.0, 1.0)
+        shift = self.input(node, "translation", 2).value or (0.0, 0.0)
         c, s = np.cos(angle), np.sin(angle)
         return np.array(
             [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdUtils
 
 from scenes.config import UsdSource
 from scenes.errors import AssetError
@@ -92,21 +92,53 @@ class UsdStage:
         value = attribute.Get(TIME) if attribute else None
         if value is None:
             return default
-        numbers = _numbers(value)
+        numbers = as_numbers(value)
         if numbers is not None:
             self.refuse_non_finite(attribute, numbers)
+        return value
+
+    def number(self, attribute: Usd.Attribute, default: float | None = None) -> float:
+        """Value of an attribute as one number.
+
+        Raises:
+            AssetError: It is no number, or not finite; names prim, attribute and value.
+        """
+        return float(self.refuse_other(attribute, self.value(attribute, default), 1))
+
+    def refuse_other(self, attribute: Usd.Attribute, value: Any, width: int) -> Any:
+        """Give a value back that is one number, or a vector of at least so many.
+
+        Raises:
+            AssetError: It is something else; names prim, attribute and value.
+        """
+        numbers = as_numbers(value)
+        dimensions = None if numbers is None else numbers.ndim
+        short = dimensions == 1 and numbers is not None and len(numbers) < width
+        if dimensions != (0 if width == 1 else 1) or short:
+            wanted = "a number" if width == 1 else f"{width} numbers"
+            raise self.refusal(
+                attribute.GetPrim(), f"{attribute.GetName()} = {value!r} should be {wanted}."
+            )
         return value
 
     def array(self, attribute: Usd.Attribute, width: int = 1) -> NDArray[np.float64] | None:
         """Values of an array attribute, [n, width], or [n] for width 1; None for no value.
 
         Raises:
-            AssetError: A value is not finite; names prim, attribute, index and value.
+            AssetError: A value is not finite, or not of so many numbers; names prim, attribute,
+                index and value.
         """
         value = attribute.Get(TIME) if attribute else None
         if value is None:
             return None
-        numbers = np.array(value, dtype=np.float64)
+        numbers = as_numbers(value)
+        shape = () if width == 1 else (width,)
+        if numbers is None or (numbers.size and numbers.shape[1:] != shape):
+            raise self.refusal(
+                attribute.GetPrim(),
+                f"{attribute.GetName()} should hold "
+                f"{'single numbers' if width == 1 else f'vectors of {width} numbers'}.",
+            )
         numbers = numbers.reshape(-1, width) if width > 1 else numbers.ravel()
         self.refuse_non_finite(attribute, numbers)
         return numbers
@@ -136,7 +168,7 @@ class UsdStage:
         while prim and not prim.IsPseudoRoot():
             xform = UsdGeom.Xformable(prim)
             for op in xform.GetOrderedXformOps() if xform else ():
-                numbers = _numbers(op.Get(TIME))
+                numbers = as_numbers(op.Get(TIME))
                 if numbers is not None and not np.isfinite(numbers).all():
                     return (
                         f"{self.source}: {prim.GetPath()}: {op.GetName()} = {op.Get(TIME)} is "
@@ -158,13 +190,23 @@ def open_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdStage:
     """
     source = settings.path
     files = files or usd_files(source, settings.roots)
+    # It keeps from the terminal what the composition errors below tell too.
+    quiet = UsdUtils.CoalescingDiagnosticDelegate()
     try:
         stage = Usd.Stage.Open(str(source))
     except Tf.ErrorException as error:
         raise AssetError(f"{source}: not a readable USD file.") from error
+    finally:
+        del quiet
     broken = [" ".join(str(error).split()) for error in stage.GetCompositionErrors()]
     if broken:
         raise AssetError(f"{source}: the stage does not compose: {broken[0]}")
+    for layer in stage.GetUsedLayers():
+        if not layer.anonymous and not files.hold(layer.realPath):
+            raise AssetError(
+                f"{source}: layer {layer.realPath}: reached in a way that is not followed, so it "
+                "is not read. Name it in a reference, a payload or among the sublayers."
+            )
     notes = Notes()
     _accept_bindings(stage)
     up = _up_axis(stage, settings, notes)
@@ -191,6 +233,11 @@ def _up_axis(stage: Usd.Stage, settings: UsdSource, notes: Notes) -> str:
             f"{settings.path}: upAxis is not stated in the stage. Author it, or say "
             "`up_axis: Y` or `up_axis: Z` in the source (--up-axis)."
         )
+    if up not in ("Y", "Z"):
+        raise AssetError(
+            f"{settings.path}: upAxis = {str(up)!r}; it is Y or Z. Author it, or say it in the "
+            "source (--up-axis)."
+        )
     if stated and up != stated:
         notes.differs(f"up axis: read as {up}, as the source says; the stage itself says {stated}")
     if up == "Y":
@@ -216,7 +263,7 @@ def _unit(stage: Usd.Stage, settings: UsdSource, notes: Notes) -> float:
     return float(unit)
 
 
-def _numbers(value: Any) -> NDArray[np.float64] | None:
+def as_numbers(value: Any) -> NDArray[np.float64] | None:
     """A scalar, vector, quaternion or matrix as numbers; None for other values."""
     if isinstance(value, Gf.Quatd | Gf.Quatf | Gf.Quath):
         value = (value.GetReal(), *value.GetImaginary())

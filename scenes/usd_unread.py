@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pxr import Usd
 
-from scenes.usd_stage import TIME, UsdStage
+from scenes.usd_stage import TIME, UsdStage, as_numbers
 
 UNREAD = {
     "physics:centerOfMass": "centre of mass: it follows from the shapes",
@@ -42,5 +42,5 @@ def _says_something(attribute: Usd.Attribute) -> bool:
     value = attribute.Get(TIME)
     if value is None:
         return False
-    numbers = np.asarray(value, dtype=np.float64)
-    return bool(np.any(np.isfinite(numbers) & (numbers != 0.0)))
+    numbers = as_numbers(value)
+    return numbers is None or bool(np.any(np.isfinite(numbers) & (numbers != 0.0)))

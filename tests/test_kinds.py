@@ -55,3 +55,10 @@ def test_options_of_another_kind_are_refused(tmp_path: Path) -> None:
         app, ["convert", str(stage), str(tmp_path / "out"), "--package", "a=b"]
     )
     assert done.exit_code == 2 and "--package: has no meaning for USD" in done.output
+
+
+def test_a_folder_whose_name_is_too_long_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    scene = tmp_path / "a.xml"
+    scene.write_text("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
+    done = CliRunner().invoke(app, ["convert", str(scene), str(tmp_path / ("x" * 300))])
+    assert done.exit_code == 2 and "cannot be made: File name too long" in done.output

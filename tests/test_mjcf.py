@@ -272,3 +272,13 @@ def test_converters_version_is_part_of_the_cache_key(
     first = mjcf_scene(MjcfSource(path=room), tmp_path / "cache")
     monkeypatch.setattr("scenes.converted.CONVERTER", 10**6)
     assert mjcf_scene(MjcfSource(path=room), tmp_path / "cache").folder != first.folder
+
+
+def test_names_in_another_encoding_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "latin.xml"
+    path.write_bytes(
+        '<mujoco><worldbody><geom name="é" size=".1"/></worldbody></mujoco>'.encode("latin-1")
+    )
+    with pytest.raises(AssetError, match=r"latin\.xml: the name '.*' is not UTF-8"):
+        convert_mjcf(path, tmp_path / "out")
+    assert [each.name for each in tmp_path.iterdir()] == ["latin.xml"]

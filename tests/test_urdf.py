@@ -218,3 +218,35 @@ def test_convert_takes_packages_on_the_command_line(tmp_path: Path) -> None:
     assert "2 drawn geoms" in done.output
     wrong = CliRunner().invoke(app, [*arguments[:2], str(tmp_path / "x"), "--package", "parts"])
     assert wrong.exit_code == 2 and "should be NAME=FOLDER" in wrong.output
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ('<mass value="2"', '<mass value="nan"', "link 'arm': mass: value = nan"),
+        ('<mass value="2"', '<mass value="-2"', "link 'arm': mass: value = -2"),
+        ('ixx="1"', 'ixx="nan"', "link 'arm': inertia: ixx = nan"),
+        ('upper="2"', 'upper="nan"', r"joint 'turn': range is not finite: \[-1. nan\]"),
+        ('effort="5"', 'effort="inf"', "joint 'turn': actfrcrange is not finite"),
+        ('axis xyz="0 1 0"', 'axis xyz="0 inf 0"', "joint 'turn': axis is not finite"),
+        ('version="1.0"', 'version="1.0" encoding="utf-7"', "not readable as XML"),
+        ('version="1.0"', 'version="1.0" encoding="klingon"', "not readable as XML"),
+    ],
+)
+def test_what_mujoco_would_take_or_trip_over_is_refused(
+    tmp_path: Path, was: str, now: str, told: str
+) -> None:
+    source = urdf(tmp_path)
+    text = source.path.read_text()
+    assert was in text
+    source.path.write_text(text.replace(was, now))
+    with pytest.raises(AssetError, match=told):
+        convert_urdf(tmp_path / "out", source)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_robot_without_links_is_refused(tmp_path: Path) -> None:
+    source = urdf(tmp_path)
+    source.path.write_text("<robot name='r'/>")
+    with pytest.raises(AssetError, match="there is no <link>"):
+        convert_urdf(tmp_path / "out", source)

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from pxr import Sdf
 from usd_stages import mesh, write
 
 from scenes import AssetError
 from scenes.config import UsdSource
-from scenes.usd_files import usd_files
+from scenes.usd_files import UsdFiles, usd_files
 from scenes.usd_stage import open_usd
 
 REFERRING = 'def "thing" (prepend references = @{file}@) {{}}'
@@ -85,3 +87,60 @@ def test_a_stage_that_does_not_compose_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(AssetError, match="does not compose"):
         open_usd(UsdSource(path=stage))
+
+
+def packed(folder: Path, content: str) -> Path:
+    inner = write(folder / "inner", content)
+    package = folder / "package.usdz"
+    writer = Sdf.ZipFileWriter.CreateNew(str(package))
+    writer.AddFile(str(inner), "stage.usda")
+    writer.Save()
+    return package
+
+
+@pytest.mark.parametrize("content", [REFERRING, "asset picture = @{file}@"])
+def test_what_a_package_names_outside_the_folders_is_refused(tmp_path: Path, content: str) -> None:
+    outside = write(tmp_path / "elsewhere", mesh("m"))
+    (tmp_path / "here").mkdir()
+    package = packed(tmp_path / "here", content.format(file=outside))
+    with pytest.raises(AssetError, match=f"package.usdz: .*--root {outside.parent}"):
+        usd_files(package)
+    around = write(tmp_path / "here", REFERRING.format(file="package.usdz"))
+    with pytest.raises(AssetError, match=f"of package.usdz: .*--root {outside.parent}"):
+        usd_files(around)
+    assert len(usd_files(package, [outside.parent]).layers) == 2
+
+
+def test_a_file_without_suffix_is_no_layer(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("x")
+    files = usd_files(write(tmp_path, "asset picture = @./plain@"))
+    assert [path.name for path in files.assets] == ["plain"]
+
+
+def test_a_missing_layer_lies_beside_the_one_that_names_it(tmp_path: Path) -> None:
+    stage = write(tmp_path, REFERRING.format(file="no.usda"))
+    with pytest.raises(AssetError, match=f"no such file: {tmp_path}/no.usda"):
+        usd_files(stage)
+
+
+def test_a_pipe_in_place_of_a_picture_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "tex.png")
+    stage = write(tmp_path, "asset picture = @./tex.png@")
+    with pytest.raises(AssetError, match=f"no regular file: {tmp_path}/tex.png"):
+        usd_files(stage)
+
+
+def test_composition_errors_are_told_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stage = write(tmp_path, REFERRING.format(file="./stage.usda"))
+    with pytest.raises(AssetError, match="does not compose: Cycle detected"):
+        open_usd(UsdSource(path=stage))
+    assert capfd.readouterr().err == ""
+
+
+def test_a_layer_beyond_those_that_were_checked_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "inner", mesh("m")).rename(tmp_path / "thing.usda")
+    stage = write(tmp_path, REFERRING.format(file="./thing.usda"))
+    with pytest.raises(AssetError, match=r"layer .*thing\.usda: reached in a way"):
+        open_usd(UsdSource(path=stage), UsdFiles((stage,), ()))

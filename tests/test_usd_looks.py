@@ -207,3 +207,13 @@ def test_pictures_inside_a_package_are_read(tmp_path: Path) -> None:
     assert isinstance(scene, Scene)
     (picture,) = (scene.folder / "textures").iterdir()
     assert np.asarray(Image.open(picture))[0, 0].tolist() == [9, 8, 7]
+
+
+def test_a_picture_beyond_those_that_were_checked_is_refused(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("tex.mdl", "te<x.png"):
+        Image.new("RGB", (2, 2)).save(outside / name, "PNG")
+        nodes = textured().replace("./tex.png", str(outside / name))
+        with pytest.raises(AssetError, match=r"/W/look: picture .* is not read"):
+            look(tmp_path / "in", nodes)

@@ -5,7 +5,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from usd_stages import CUBE, mesh, opened, translate, write
+from usd_stages import CUBE, SQUARE, mesh, opened, translate, write
 
 from scenes import AssetError
 from scenes.config import UsdSource
@@ -132,3 +132,81 @@ def test_physics_that_is_not_read_is_reported_once_per_kind(tmp_path: Path) -> N
         "/W/a and 1 more: not read, centre of mass: it follows from the shapes",
         "/W/a and 1 more: not read, inertia: it follows from the mass and the shapes",
     ]
+
+
+SQUARE_OF_PAIRS = SQUARE.replace("(0,0,0), (1,0,0), (1,1,0), (0,1,0)", "(0,0), (1,0), (1,1)")
+BOUND = mesh("m", more="rel material:binding = </W/look>")
+
+
+def look(inputs: str) -> str:
+    return (
+        'def Material "look" { token outputs:surface.connect = </W/look/s.outputs:surface>\n'
+        f'def Shader "s" {{ uniform token info:id = "UsdPreviewSurface"\n{inputs}\n'
+        f"token outputs:surface\n}}\n}}\n{BOUND}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('def Sphere "s" {\nstring radius = "x"\n}', "/W/s: radius = 'x' should be a number"),
+        ('def Cube "s" {\ndouble[] size = [1, 2]\n}', "/W/s: size = .* should be a number"),
+        (
+            mesh("m", SQUARE_OF_PAIRS.replace("point3f[]", "float2[]")),
+            "/W/m: points should hold vectors of 3 numbers",
+        ),
+        (
+            mesh("m", more='string[] primvars:displayColor = ["x"]'),
+            "/W/m: primvars:displayColor should hold vectors of 3 numbers",
+        ),
+        (
+            mesh("m") + 'def DistantLight "l" {\nstring inputs:color = "x"\n}',
+            "/W/l: inputs:color = 'x' should be 3 numbers",
+        ),
+        (
+            mesh("m") + 'def DistantLight "l" {\nfloat inputs:exposure = 1e30\n}',
+            r"/W/l: with inputs:exposure = 1e\+30 its brightness",
+        ),
+        (
+            mesh("m") + 'def Camera "c" {\nstring clippingRange = "x"\n}',
+            "/W/c: clippingRange = 'x' should be 2 numbers",
+        ),
+        (look('string inputs:metallic = "x"'), "inputs:metallic = 'x' should be a n"),
+        (
+            look("float inputs:diffuseColor = 1"),
+            "inputs:diffuseColor = 1.0 should be",
+        ),
+        (look('string inputs:emissiveColor = "x"'), "inputs:emissiveColor = 'x'"),
+        (
+            'def Cube "s" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {\n'
+            "float physics:mass = -1\n}",
+            "/W/s: physics:mass = -1; it should be at least 0",
+        ),
+        (
+            'def Cube "s" {\nuniform token[] xformOpOrder = ["xformOp:warp"]\n}',
+            "USD refuses this: Invalid xform opType token 'warp'",
+        ),
+    ],
+)
+def test_values_of_a_wrong_kind_are_refused_by_name(
+    tmp_path: Path, content: str, told: str
+) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(AssetError, match=told):
+        compile_usd(UsdSource(path=path))
+
+
+def test_an_up_axis_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssetError, match="upAxis = 'X'; it is Y or Z"):
+        opened(tmp_path, mesh("m"), up="X")
+
+
+def test_a_unit_of_mass_below_zero_is_refused(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        'def Cube "s" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {\n'
+        "float physics:mass = 1\n}",
+    )
+    path.write_text(path.read_text().replace("(\n", "(\n kilogramsPerUnit = -1\n", 1))
+    with pytest.raises(AssetError, match="kilogramsPerUnit = -1"):
+        compile_usd(UsdSource(path=path))
