@@ -47,12 +47,21 @@ class Roots:
         return all(any(r.is_relative_to(root) for root in self.folders) for r in readings)
 
     def refuse_outside(self, source: Path, what: str, path: Path) -> None:
-        """Refuse a path outside the folders.
+        """Refuse a path outside the folders, or one that leads to no regular file or folder.
 
         Raises:
             AssetError: Names the model, the element, the full path and the remedy.
         """
-        if not self.hold(path):
+        try:
+            inside = self.hold(path)
+            # Whoever opens a pipe waits for ever.
+            regular = not path.exists() or path.is_file() or path.is_dir()
+        except (OSError, RuntimeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "its links lead in a circle"
+            raise AssetError(f"{source}: {what}: no such file: {path}: {reason}.") from error
+        if not regular:
+            raise AssetError(f"{source}: {what}: no regular file: {path}.")
+        if not inside:
             resolved = path.resolve()
             raise AssetError(
                 f"{source}: {what}: {resolved} lies outside the folders this model may read; "
@@ -126,8 +135,16 @@ def _read(
 
 def _check(source: Path, what: str, places: list[Path], roots: Roots) -> None:
     """Refuse a file one of whose places exists outside, or that could only be outside."""
-    for place in [p for p in places if p.exists()] or places[:1]:
+    for place in [p for p in places if leads_somewhere(p)] or places[:1]:
         roots.refuse_outside(source, what, place)
+
+
+def leads_somewhere(path: Path) -> bool:
+    """Tell whether a path exists, or cannot even be looked up."""
+    try:
+        return path.exists() or path.is_symlink()
+    except OSError:
+        return True
 
 
 def _places(family: _Family, tag: Tag, file: str) -> list[Path]:

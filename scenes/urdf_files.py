@@ -64,7 +64,10 @@ def read_urdf(settings: UrdfSource) -> UrdfModel:
         mesh.set("filename", known[path])
     _note_rest(root, model)
     _set_compiler(compiler)
-    model.xml = ElementTree.tostring(root, encoding="unicode")
+    try:
+        model.xml = ElementTree.tostring(root, encoding="unicode")
+    except RecursionError as error:
+        raise AssetError(f"{source}: its elements are nested too deeply.") from error
     return model
 
 

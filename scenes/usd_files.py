@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pxr import Ar, Sdf, Tf, UsdUtils
 
-from scenes.containment import Roots
+from scenes.containment import Roots, leads_somewhere
 from scenes.errors import AssetError
 
 _FOREIGN = (".mdl",)
@@ -101,7 +101,7 @@ class _Walk:
                     "read. Store it beside the stage."
                 )
             return
-        if is_layer or path.exists():
+        if is_layer or leads_somewhere(path):
             self.allowed.refuse_outside(self.source, what, path)
         if is_layer and not path.is_file():
             raise AssetError(f"{self.source}: {what}: no such file: {path}.")
@@ -110,8 +110,6 @@ class _Walk:
                 self.visit(where)
         elif path.is_file():
             self.assets.add(path.resolve())
-        elif path.exists() and not path.is_dir():
-            raise AssetError(f"{self.source}: {what}: no regular file: {path}.")
 
 
 def _file_of(name: str) -> Path:

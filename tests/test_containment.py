@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from datagen.cli import app
 from scenes import AssetError, convert_mjcf, mjcf_scene
 from scenes.config import MjcfSource
+from scenes.containment import Roots, refuse_unsafe_files
 from scenes.raw_xml import tags
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
@@ -195,3 +197,23 @@ def test_tags_are_read_as_leniently_as_mujoco_does() -> None:
         ("c.d:e-f", {}),
         ("g", {"h": '"'}),
     ]
+
+
+@pytest.mark.parametrize("element", ["include", "mesh", "texture"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, element: str) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    tag = f'<{element} name="x" type="2d" file="pipe.png"/>'
+    inner = '<include file="pipe.png"/>' if element == "include" else f"<asset>{tag}</asset>"
+    model = tmp_path / "m.xml"
+    model.write_text(f"<mujoco>{inner}<worldbody/></mujoco>")
+    with pytest.raises(AssetError, match=r"no regular file: .*pipe\.png"):
+        refuse_unsafe_files(model, Roots.of(model, ()))
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "circle"])
+def test_a_path_that_cannot_be_looked_up_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    model = tmp_path / "m.xml"
+    model.write_text(f'<mujoco><include file="{name}"/><worldbody/></mujoco>')
+    with pytest.raises(AssetError, match=f"no such file: {tmp_path}/{name[:9]}"):
+        refuse_unsafe_files(model, Roots.of(model, ()))

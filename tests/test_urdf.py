@@ -250,3 +250,9 @@ def test_a_robot_without_links_is_refused(tmp_path: Path) -> None:
     source.path.write_text("<robot name='r'/>")
     with pytest.raises(AssetError, match="there is no <link>"):
         convert_urdf(tmp_path / "out", source)
+
+
+def test_elements_nested_too_deeply_are_refused(tmp_path: Path) -> None:
+    source = urdf(tmp_path, more="<x>" * 50_000 + "</x>" * 50_000)
+    with pytest.raises(AssetError, match="nested too deeply"):
+        convert_urdf(tmp_path / "out", source)

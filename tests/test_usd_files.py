@@ -144,3 +144,10 @@ def test_a_layer_beyond_those_that_were_checked_is_refused(tmp_path: Path) -> No
     stage = write(tmp_path, REFERRING.format(file="./thing.usda"))
     with pytest.raises(AssetError, match=r"layer .*thing\.usda: reached in a way"):
         open_usd(UsdSource(path=stage), UsdFiles((stage,), ()))
+
+
+def test_a_picture_whose_links_lead_in_a_circle_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tex.png").symlink_to(tmp_path / "tex.png")
+    stage = write(tmp_path, "asset picture = @./tex.png@")
+    with pytest.raises(AssetError, match=r"tex\.png: its links lead in a circle"):
+        usd_files(stage)
