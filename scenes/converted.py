@@ -15,18 +15,19 @@ from numpy.typing import NDArray
 
 from scenes.bundle import Bundle
 from scenes.compilation import CompiledModel, compile_mjcf, model_bytes
-from scenes.config import Collision, MjcfSource, ObjectGroup
+from scenes.config import Collision, MjcfSource
 from scenes.conversion import Description
 from scenes.errors import SceneError
-from scenes.grouping import Grouping, ObjectName
+from scenes.grouping import Grouping, ObjectName, named_grouping
 from scenes.info import SCENE_FORMAT
 from scenes.mjcf import convert_model
 from scenes.mujoco_warnings import mujoco_warnings
 from scenes.scene import Scene
 from scenes.settle import settle
 from scenes.states import Placement, write_state
+from scenes.tessellation import refine
 
-CONVERTER = 10
+CONVERTER = 11
 """Raised whenever the same source would give another stage; part of the cache key."""
 
 VISUAL_GROUP = 1
@@ -49,7 +50,7 @@ def convert_mjcf(path: Path, out: Path, *, source: MjcfSource | None = None) -> 
     if out.exists():
         raise SceneError(f"{out}: already exists; name a folder that does not.")
     source = source or MjcfSource(path=path)
-    return _convert_compiled(compile_mjcf(path, source.roots), out, source)
+    return _convert_compiled(_compile_mjcf(path, source), out, source)
 
 
 def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
@@ -60,7 +61,7 @@ def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
     Raises:
         SceneError: The source is refused.
     """
-    compiled = compile_mjcf(source.path, source.roots)
+    compiled = _compile_mjcf(source.path, source)
     settings = source.model_dump_json(exclude={"path", "roots"})
     folder = cache_folder(cache, source.path.stem, model_digest(compiled.model), settings)
     with FileLock(f"{folder}.lock"):
@@ -121,6 +122,12 @@ def model_digest(model: mujoco.MjModel) -> str:
     return blake2b(model_bytes(model), digest_size=16).hexdigest()
 
 
+def _compile_mjcf(path: Path, source: MjcfSource) -> CompiledModel:
+    compiled = compile_mjcf(path, source.roots)
+    refine(compiled.model, source.tessellation, path)
+    return compiled
+
+
 def _convert_compiled(compiled: CompiledModel, out: Path, source: MjcfSource) -> Scene:
     model = compiled.model
     description = Description(
@@ -129,7 +136,7 @@ def _convert_compiled(compiled: CompiledModel, out: Path, source: MjcfSource) ->
         digest=model_digest(model),
         versions=converter_versions(),
         main_camera=first_camera(model),
-        grouping=named_grouping(source.objects, source.drawn_groups),
+        grouping=named_grouping(model, source.objects, source.drawn_groups, source.path),
         collision=source.collision,
     )
     state = source.keyframe or "rest"
@@ -189,25 +196,6 @@ def _qpos(bundle: Bundle, model: mujoco.MjModel, number: int, mode: str) -> NDAr
     if mode == "stored":
         return state[1 : 1 + model.nq]
     return settle(model, state, bundle.held_qpos(model)).qpos
-
-
-def named_grouping(
-    objects: Mapping[str, ObjectGroup], drawn_groups: Iterable[int] | None
-) -> Grouping:
-    """Grouping by the names that a config gives.
-
-    Args:
-        objects: Objects by name.
-        drawn_groups: Geom groups that are drawn, None to find them from the model.
-    """
-    bodies: dict[str, ObjectName] = {}
-    geoms: dict[str, ObjectName] = {}
-    for name, group in objects.items():
-        owner = ObjectName(name, group.label)
-        bodies.update(dict.fromkeys(group.bodies, owner))
-        geoms.update(dict.fromkeys(group.geoms, owner))
-    drawn = None if drawn_groups is None else frozenset(drawn_groups)
-    return Grouping(bodies, geoms, drawn)
 
 
 def _placement(model: mujoco.MjModel, source: MjcfSource) -> Placement:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from scenes.config import ObjectGroup
 from scenes.errors import SceneError
 from scenes.materials import geom_look
 from scenes.names import label_of
@@ -40,6 +42,46 @@ class Grouping:
     """Object of a geom of the world body, by its name or `#<id>`."""
     drawn_groups: frozenset[int] | None = None
     """Geom groups that are drawn; None decides by the rule of `drawn_geoms`."""
+
+
+def named_grouping(
+    model: mujoco.MjModel,
+    objects: Mapping[str, ObjectGroup],
+    drawn_groups: Iterable[int] | None,
+    source: Path,
+) -> Grouping:
+    """Grouping by the names that a config gives.
+
+    Args:
+        model: The compiled model.
+        objects: Objects by name.
+        drawn_groups: Geom groups that are drawn, None to find them from the model.
+        source: File of the model, for messages.
+
+    Raises:
+        SceneError: The model has no such body or geom of the world, or two objects have the same.
+    """
+    known = {
+        "body": [model.body(number).name for number in range(1, model.nbody)],
+        "geom of the world": [
+            model.geom(int(number)).name or f"#{number}"
+            for number in np.flatnonzero(model.geom_bodyid == WORLD)
+        ],
+    }
+    found: dict[str, dict[str, ObjectName]] = {kind: {} for kind in known}
+    for name, group in objects.items():
+        for kind, wanted in zip(known, (group.bodies, group.geoms), strict=True):
+            for element in wanted:
+                where = f"{source}: objects.{name}: {kind} {element!r}"
+                if element not in known[kind]:
+                    names = ", ".join(filter(None, known[kind])) or "none"
+                    raise SceneError(f"{where}: there is none. Known: {names}.")
+                if element in found[kind]:
+                    other = found[kind][element].name
+                    raise SceneError(f"{where}: it belongs to objects.{other} already.")
+                found[kind][element] = ObjectName(name, group.label)
+    drawn = None if drawn_groups is None else frozenset(drawn_groups)
+    return Grouping(found["body"], found["geom of the world"], drawn)
 
 
 def body_object(model: mujoco.MjModel, body: int, grouping: Grouping) -> ObjectName:

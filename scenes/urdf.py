@@ -17,16 +17,16 @@ from scenes.converted import (
     converter_versions,
     first_camera,
     model_digest,
-    named_grouping,
 )
 from scenes.errors import AssetError, SceneError
 from scenes.finite import refuse_non_finite_model
-from scenes.grouping import Grouping, ObjectName
+from scenes.grouping import Grouping, ObjectName, named_grouping
 from scenes.mjcf import convert_model
 from scenes.mujoco_warnings import mujoco_warnings
 from scenes.names import label_of
 from scenes.scene import Scene
 from scenes.states import Placement
+from scenes.tessellation import refine
 from scenes.urdf_files import read_urdf
 from scenes.usd import REST
 
@@ -73,7 +73,7 @@ def compile_urdf(source: UrdfSource) -> tuple[CompiledModel, str]:
 
     Raises:
         AssetError: The file or a mesh is refused, by us or by MuJoCo (with its reason).
-        SceneError: A camera to add has the name of another.
+        SceneError: A camera to add has the name of another, or the tessellation is too fine.
     """
     urdf = read_urdf(source)
     # MuJoCo would take a mesh of the same name for one that it compiled before.
@@ -95,6 +95,7 @@ def compile_urdf(source: UrdfSource) -> tuple[CompiledModel, str]:
         reason = " ".join(str(error).split()).removeprefix("Error: ").rstrip(".")
         raise AssetError(f"{source.path}: MuJoCo refuses this model: {reason}.") from error
     refuse_non_finite_model(model, str(source.path))
+    refine(model, source.tessellation, source.path)
     changes = (*urdf.approximated, *filter(None, added), *_light_links(model))
     left_out = tuple(urdf.left_out)
     return CompiledModel(model, tuple(warnings), changes, left_out=left_out), urdf.name
@@ -135,7 +136,7 @@ def _grouping(model: mujoco.MjModel, robot: str, source: UrdfSource) -> Grouping
     """Objects as the config says; all other links are one, called as the robot."""
     visual = bool(np.any(model.geom_group == _VISUAL))
     shown = source.drawn_groups or ((_VISUAL,) if visual else (_COLLISION,))
-    named = named_grouping(source.objects, shown)
+    named = named_grouping(model, source.objects, shown, source.path)
     if not any(map(str.isalnum, robot)):
         return named
     rest = ObjectName(robot, label_of(robot))

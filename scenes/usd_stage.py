@@ -24,6 +24,7 @@ TIME = Usd.TimeCode.EarliestTime()
 _Z_UP_FROM_Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 _SINGULAR = 1e-9
 _SHEARED = 1e-5
+_SMALLEST_UNIT, _LARGEST_UNIT = 1e-12, 1e12
 _BINDING = "material:binding"
 
 
@@ -254,8 +255,11 @@ def _unit(stage: Usd.Stage, settings: UsdSource, notes: Notes) -> float:
             f"{settings.path}: metersPerUnit is not stated in the stage. Author it, or say "
             "`meters_per_unit: 1.0` or what it is in the source (--meters-per-unit)."
         )
-    if not (np.isfinite(unit) and unit > 0):
-        raise AssetError(f"{settings.path}: metersPerUnit = {unit}; it should be above 0.")
+    if not _SMALLEST_UNIT <= unit <= _LARGEST_UNIT:
+        raise AssetError(
+            f"{settings.path}: metersPerUnit = {unit}; it should be above 0, from "
+            f"{_SMALLEST_UNIT:g} to {_LARGEST_UNIT:g}."
+        )
     if stated and unit != stated:
         notes.differs(f"unit: {unit:g} m, as the source says; the stage itself says {stated:g} m")
     if unit != 1.0:

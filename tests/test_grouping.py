@@ -114,3 +114,28 @@ def test_objects_of_a_source_have_names_with_a_letter_or_digit(name: str) -> Non
     with pytest.raises(ValidationError, match="objects"):
         MjcfSource.model_validate({"path": Path("m.xml"), "objects": {name: {"label": "a"}}})
     MjcfSource.model_validate({"path": Path("m.xml"), "objects": {"blå kopp 1": {"label": "a"}}})
+
+
+@pytest.mark.parametrize(
+    ("objects", "told"),
+    [
+        ({"a": {"label": "a", "bodies": ("hut",)}}, "objects.a: body 'hut': there is none. .*cup"),
+        ({"a": {"label": "a", "geoms": ("rim",)}}, "geom of the world 'rim': .*Known: wall, #1"),
+        (
+            {"a": {"label": "a", "geoms": ("#1",)}, "b": {"label": "b", "geoms": ("#1",)}},
+            "objects.b: geom of the world '#1': it belongs to objects.a already",
+        ),
+    ],
+)
+def test_an_object_of_what_is_not_there_is_refused(
+    tmp_path: Path, objects: dict[str, object], told: str
+) -> None:
+    path = tmp_path / "m.xml"
+    path.write_text(
+        "<mujoco><worldbody><geom name='wall' size='1'/><geom size='1'/>"
+        "<body name='cup'><geom name='rim' size='1'/></body></worldbody></mujoco>"
+    )
+    source = MjcfSource.model_validate({"path": path, "objects": objects})
+    with pytest.raises(SceneError, match=told):
+        convert_mjcf(path, tmp_path / "out", source=source)
+    assert not (tmp_path / "out").exists()

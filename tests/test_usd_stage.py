@@ -210,3 +210,9 @@ def test_a_unit_of_mass_below_zero_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("(\n", "(\n kilogramsPerUnit = -1\n", 1))
     with pytest.raises(AssetError, match="kilogramsPerUnit = -1"):
         compile_usd(UsdSource(path=path))
+
+
+@pytest.mark.parametrize("unit", [0.0, 1e300])
+def test_a_unit_beyond_all_use_is_refused(tmp_path: Path, unit: float) -> None:
+    with pytest.raises(AssetError, match=r"metersPerUnit = .* from 1e-12 to 1e\+12"):
+        opened(tmp_path, mesh("m"), unit=unit)
