@@ -49,8 +49,8 @@ def flat_st(surface: Surface, projection: Projection) -> NDArray[np.float32]:
     finite = size > 0
     scale = np.where(finite & projection.uniform, projection.repeat * size, projection.repeat)
     if surface.uv is not None:
-        # A plane's infinite side is laid out from its middle.
-        shift = np.where(finite | (not projection.metric), 0.0, -0.5)
+        # One infinite side moves a plane's texture along both.
+        shift = -0.5 if projection.metric and not finite.all() else 0.0
         u, v_down = (surface.uv * scale + shift).T
     else:
         scale = np.where(finite, scale / np.where(finite, size, 1.0), scale)

@@ -28,6 +28,8 @@ SHAPES = {
     "capsule": 'type="capsule" size=".3 .4"',
     "plane": 'type="plane" size=".5 .4 .1"',
     "infinite": 'type="plane" size="0 0 .1"',
+    "infinite_x": 'type="plane" size="0 .4 .1"',
+    "infinite_y": 'type="plane" size=".5 0 .1"',
     "mesh": 'type="mesh" mesh="wedge" contype="0" conaffinity="0"',
 }
 WEDGE = "v -.5 -.4 0\nv .5 -.4 0\nv .5 .4 .3\nv -.5 .4 .3\nv 0 0 -.7\n" + "".join(
@@ -41,7 +43,7 @@ def test_texture_lies_as_in_mujoco(shape: str, repeat: str, tmp_path: Path) -> N
     v, u = np.mgrid[0:256, 0:256]
     Image.fromarray(np.stack([u, v, 0 * u], axis=-1).astype(np.uint8)).save(tmp_path / "uv.png")
     (tmp_path / "wedge.obj").write_text(WEDGE)
-    views = ["pz"] if shape in ("plane", "infinite") else list(VIEWS)
+    views = ["pz"] if 'type="plane"' in SHAPES[shape] else list(VIEWS)
     cameras = "".join(
         f'<camera name="{name}" pos="{VIEWS[name][0]}" xyaxes="{VIEWS[name][1]}" fovy="25"/>'
         for name in views
