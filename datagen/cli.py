@@ -184,6 +184,15 @@ def convert(
             help="URDF: folder of the package that package://NAME/ stands for; may be repeated.",
         ),
     ] = None,
+    tessellation: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=16,
+            metavar="N",
+            help="MJCF, URDF: cut round shapes N times as finely as MuJoCo would, 2 to 16.",
+        ),
+    ] = None,
     up_axis: Annotated[
         Literal["Y", "Z"] | None,
         typer.Option(help="USD: axis that points up, where the stage does not say it."),
@@ -202,7 +211,11 @@ def convert(
     """
     from datagen.conversion import convert_file
 
-    options = {"up_axis": up_axis, "meters_per_unit": meters_per_unit}
+    options = {
+        "tessellation": tessellation,
+        "up_axis": up_axis,
+        "meters_per_unit": meters_per_unit,
+    }
     for line in convert_file(scene, out, roots or (), packages or (), collision, options):
         typer.echo(line)
 

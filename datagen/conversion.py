@@ -14,8 +14,17 @@ from scenes import Scene, convert_mjcf, convert_urdf, convert_usd
 from scenes.config import Collision, MjcfSource, UrdfSource, UsdSource
 from scenes.kinds import source_kind
 
-_OPTIONS = {"packages": "--package", "up_axis": "--up-axis", "meters_per_unit": "--meters-per-unit"}
-_OF_KIND = {"mjcf": (), "urdf": ("packages",), "usd": ("up_axis", "meters_per_unit")}
+_OPTIONS = {
+    "packages": "--package",
+    "tessellation": "--tessellation",
+    "up_axis": "--up-axis",
+    "meters_per_unit": "--meters-per-unit",
+}
+_OF_KIND = {
+    "mjcf": ("tessellation",),
+    "urdf": ("packages", "tessellation"),
+    "usd": ("up_axis", "meters_per_unit"),
+}
 
 
 def convert_file(
@@ -34,7 +43,7 @@ def convert_file(
         roots: Folders it may read from beside its own.
         packages: Folders of packages, each as `NAME=FOLDER`.
         collision: What stands for what collides.
-        options: `up_axis` and `meters_per_unit`, None where not given.
+        options: `tessellation`, `up_axis` and `meters_per_unit`, None where not given.
 
     Raises:
         ConfigError: The folder exists, or an option does not fit.

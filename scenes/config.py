@@ -25,6 +25,18 @@ class _Settings(BaseModel):
 Collision = Literal["boxes", "body_box", "object_box", "hull"]
 
 
+def _spelling(value: object) -> str:
+    return "<word>" if isinstance(value, str) else "<times>"
+
+
+Fineness = Annotated[
+    Annotated[Literal["mujoco"], Tag("<word>")]
+    | Annotated[int, Field(ge=2, le=16), Tag("<times>")],
+    Discriminator(_spelling),
+]
+"""How finely round shapes are cut into triangles."""
+
+
 class StateCount(_Settings):
     """The first so many initial states."""
 
@@ -117,6 +129,10 @@ class MjcfSource(_Settings):
     """What stands for colliding geoms: a box for each (`boxes`), for each body (`body_box`) or
     for each object (`object_box`), or a convex hull for each (`hull`)."""
 
+    tessellation: Fineness = "mujoco"
+    """How finely round shapes are cut into triangles: as the model's `visual/quality` has MuJoCo
+    draw them (`mujoco`), or 2 to 16 times as many slices and stacks, in MuJoCo's pictures too."""
+
 
 Point = tuple[
     Annotated[float, Field(allow_inf_nan=False)],
@@ -163,6 +179,10 @@ class UrdfSource(_Settings):
     collision: Collision = "boxes"
     """What stands for collision shapes: a box for each (`boxes`), for each body (`body_box`) or
     for each object (`object_box`), or a convex hull for each (`hull`)."""
+
+    tessellation: Fineness = "mujoco"
+    """How finely round shapes are cut into triangles: as MuJoCo draws them (`mujoco`), or
+    2 to 16 times as many slices and stacks, in MuJoCo's pictures too."""
 
 
 class UsdObject(_Settings):

@@ -11,6 +11,7 @@ from scenes.errors import SceneError
 from scenes.hfields import height_field
 from scenes.mesh_prims import Triangles
 from scenes.primitives import Surface
+from scenes.tessellation import model_tessellation
 from scenes.texture_coordinates import Projection, cube_mapped, flat_st
 
 # Below this cosine MuJoCo shades a mesh without texture coordinates flat.
@@ -130,13 +131,13 @@ def _primitive(model: mujoco.MjModel, geom: int) -> Surface:
                 *plane_half_extents(model, geom), infinite=(size[0] <= 0, size[1] <= 0)
             )
         case _GEOM.mjGEOM_SPHERE:
-            return primitives.ellipsoid(np.full(3, size[0]))
+            return primitives.ellipsoid(np.full(3, size[0]), model_tessellation(model))
         case _GEOM.mjGEOM_ELLIPSOID:
-            return primitives.ellipsoid(size)
+            return primitives.ellipsoid(size, model_tessellation(model))
         case _GEOM.mjGEOM_CAPSULE:
-            return primitives.capsule(size[0], size[1])
+            return primitives.capsule(size[0], size[1], model_tessellation(model))
         case _GEOM.mjGEOM_CYLINDER:
-            return primitives.cylinder(size[0], size[1])
+            return primitives.cylinder(size[0], size[1], model_tessellation(model))
         case _GEOM.mjGEOM_BOX:
             return primitives.box(size)
         case _GEOM.mjGEOM_HFIELD:

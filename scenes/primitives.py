@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-SLICES = 28
-STACKS = 16
-CAP_STACKS = 8
+from scenes.tessellation import MUJOCO, Tessellation
 
 
 @dataclass(frozen=True)
@@ -73,20 +71,25 @@ def plane(half_width: float, half_height: float, infinite: tuple[bool, bool]) ->
     return Surface(points, faces, np.tile([0.0, 0, 1], (4, 1)), points, uv)
 
 
-def ellipsoid(size: NDArray[np.float64]) -> Surface:
+def ellipsoid(size: NDArray[np.float64], tessellation: Tessellation = MUJOCO) -> Surface:
     """Ellipsoid of semi-axes `size` [m]; a sphere has three equal ones."""
-    elevations = np.linspace(-np.pi / 2, np.pi / 2, STACKS + 1)
-    unit, faces, uv = _revolution(np.cos(elevations), np.sin(elevations), 0.5 - elevations / np.pi)
+    elevations = np.linspace(-np.pi / 2, np.pi / 2, 2 * tessellation.cap_stacks + 1)
+    unit, faces, uv = _revolution(
+        np.cos(elevations), np.sin(elevations), 0.5 - elevations / np.pi, tessellation.slices
+    )
     return _scaled(unit, faces, unit, size, uv)
 
 
-def capsule(radius: float, half_length: float) -> Surface:
+def capsule(radius: float, half_length: float, tessellation: Tessellation = MUJOCO) -> Surface:
     """Capsule along z [m]; a 2D texture lies once on the side and once on each cap."""
-    rise = np.linspace(0, np.pi / 2, CAP_STACKS + 1)
+    rise = np.linspace(0, np.pi / 2, tessellation.cap_stacks + 1)
+    slices = tessellation.slices
     share = rise / (np.pi / 2)
-    south, south_faces, south_uv = _revolution(np.cos(rise)[::-1], -np.sin(rise)[::-1], share[::-1])
-    side, side_faces, side_uv = _revolution(np.ones(2), np.zeros(2), np.array([1.0, 0.0]))
-    north, north_faces, north_uv = _revolution(np.cos(rise), np.sin(rise), 1.0 - share)
+    south, south_faces, south_uv = _revolution(
+        np.cos(rise)[::-1], -np.sin(rise)[::-1], share[::-1], slices
+    )
+    side, side_faces, side_uv = _revolution(np.ones(2), np.zeros(2), np.array([1.0, 0.0]), slices)
+    north, north_faces, north_uv = _revolution(np.cos(rise), np.sin(rise), 1.0 - share, slices)
     ends = np.repeat([-1.0, 1.0], len(side) // 2)
     lift = np.concatenate([np.full(len(south), -1.0), ends, np.full(len(north), 1.0)])
     unit = np.concatenate([south, side, north])
@@ -101,13 +104,16 @@ def capsule(radius: float, half_length: float) -> Surface:
     )
 
 
-def cylinder(radius: float, half_length: float) -> Surface:
+def cylinder(radius: float, half_length: float, tessellation: Tessellation = MUJOCO) -> Surface:
     """Cylinder along z [m] with flat ends; a 2D texture lies once on the side and on each end."""
-    side, side_faces, side_uv = _revolution(np.ones(2), np.array([-1.0, 1.0]), np.array([1.0, 0.0]))
-    angles = 2 * np.pi * np.arange(SLICES) / SLICES
+    slices = tessellation.slices
+    side, side_faces, side_uv = _revolution(
+        np.ones(2), np.array([-1.0, 1.0]), np.array([1.0, 0.0]), slices
+    )
+    angles = 2 * np.pi * np.arange(slices) / slices
     rim = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     fan = np.stack(
-        [np.zeros(SLICES, int), 1 + np.arange(SLICES), 1 + (np.arange(SLICES) + 1) % SLICES], axis=1
+        [np.zeros(slices, int), 1 + np.arange(slices), 1 + (np.arange(slices) + 1) % slices], axis=1
     )
     flat = np.vstack([[0.0, 0.0], rim])
     top, bottom = (np.column_stack([flat, np.full(len(flat), sign)]) for sign in (1.0, -1.0))
@@ -124,21 +130,24 @@ def cylinder(radius: float, half_length: float) -> Surface:
 
 
 def _revolution(
-    radii: NDArray[np.float64], heights: NDArray[np.float64], v: NDArray[np.float64]
+    radii: NDArray[np.float64],
+    heights: NDArray[np.float64],
+    v: NDArray[np.float64],
+    slice_count: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
     """Rings of vertices, slice 0 at +x, joined from the lowest to the highest.
 
     A ring closes on a vertex of its own, where the texture ends; at a pole every slice has one.
     """
-    slices = np.arange(SLICES + 1)
-    angles = 2 * np.pi * (slices % SLICES) / SLICES
+    slices = np.arange(slice_count + 1)
+    angles = 2 * np.pi * (slices % slice_count) / slice_count
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     points, uv, faces = [], [], []
     here, following = slices[:-1], slices[1:]
     poles = radii <= 1e-9
     for stack, (radius, height) in enumerate(zip(radii, heights, strict=True)):
         points.append(np.column_stack([ring * radius, np.full(len(ring), height)]))
-        across = (slices + 0.5 * poles[stack]) / SLICES
+        across = (slices + 0.5 * poles[stack]) / slice_count
         uv.append(np.column_stack([across, np.full(len(ring), v[stack])]))
     for stack in range(len(radii) - 1):
         low, high = stack * len(ring), (stack + 1) * len(ring)

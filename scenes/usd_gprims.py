@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from pxr import Usd, UsdGeom
 
 from scenes import primitives
-from scenes.primitives import SLICES, Surface
+from scenes.primitives import Surface
+from scenes.tessellation import MUJOCO
 from scenes.usd_meshes import UsdTriangles
 from scenes.usd_stage import UsdStage
 
@@ -68,21 +69,22 @@ def _surface(stage: UsdStage, prim: Usd.Prim) -> Surface:
 
 def _cone(radius: float, half: float) -> Surface:
     """Cone along z with its tip up."""
-    angles = 2 * np.pi * np.arange(SLICES + 1) / SLICES
-    middle = angles[:-1] + np.pi / SLICES
-    rim = np.stack([np.cos(angles), np.sin(angles), np.zeros(SLICES + 1)], axis=1)
+    slices = MUJOCO.slices
+    angles = 2 * np.pi * np.arange(slices + 1) / slices
+    middle = angles[:-1] + np.pi / slices
+    rim = np.stack([np.cos(angles), np.sin(angles), np.zeros(slices + 1)], axis=1)
     slope = np.array([2 * half, 2 * half, radius])
     lean = rim + np.array([0.0, 0.0, 1.0])
-    tips = np.stack([np.cos(middle), np.sin(middle), np.ones(SLICES)], axis=1)
+    tips = np.stack([np.cos(middle), np.sin(middle), np.ones(slices)], axis=1)
     up = np.array([0.0, 0.0, half])
-    ring = np.arange(SLICES)
-    side = np.stack([ring, ring + 1, SLICES + 1 + ring], axis=1)
-    base = 2 * SLICES + 1
-    bottom = np.stack([np.full(SLICES, base), base + 2 + ring, base + 1 + ring], axis=1)
+    ring = np.arange(slices)
+    side = np.stack([ring, ring + 1, slices + 1 + ring], axis=1)
+    base = 2 * slices + 1
+    bottom = np.stack([np.full(slices, base), base + 2 + ring, base + 1 + ring], axis=1)
     points = np.concatenate(
-        [rim * radius - up, np.tile(up, (SLICES, 1)), -up[None], rim * radius - up]
+        [rim * radius - up, np.tile(up, (slices, 1)), -up[None], rim * radius - up]
     )
-    normals = np.concatenate([lean * slope, tips * slope, np.tile([0.0, 0, -1], (SLICES + 2, 1))])
+    normals = np.concatenate([lean * slope, tips * slope, np.tile([0.0, 0, -1], (slices + 2, 1))])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     return Surface(points, np.concatenate([side, bottom]).astype(np.int32), normals, points)
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from scenes import primitives
-from scenes.primitives import SLICES, STACKS, Surface
+from scenes.primitives import Surface
+from scenes.tessellation import MUJOCO
 
 SIZE = np.array([0.3, 0.2, 0.5])
 # Area of a regular polygon of 28 corners inside the unit circle.
-POLYGON = SLICES / 2 * np.sin(2 * np.pi / SLICES)
+POLYGON = MUJOCO.slices / 2 * np.sin(2 * np.pi / MUJOCO.slices)
 SOLIDS = {
     "box": (primitives.box(SIZE), 8 * SIZE.prod(), 0.0),
     "ellipsoid": (primitives.ellipsoid(SIZE), 4 / 3 * np.pi * SIZE.prod(), 0.03),
@@ -48,9 +49,9 @@ def test_normals_are_unit_and_point_outward(name: str) -> None:
 def test_sphere_has_mujocos_slices_and_stacks_on_its_surface() -> None:
     sphere = primitives.ellipsoid(np.full(3, 0.4))
     assert np.allclose(np.linalg.norm(sphere.points, axis=1), 0.4)
-    assert len(np.unique(np.round(sphere.points[:, 2], 9))) == STACKS + 1
+    assert len(np.unique(np.round(sphere.points[:, 2], 9))) == MUJOCO.stacks + 1
     equator = sphere.points[np.abs(sphere.points[:, 2]) < 1e-9]
-    assert len(np.unique(np.round(equator, 9), axis=0)) == SLICES
+    assert len(np.unique(np.round(equator, 9), axis=0)) == MUJOCO.slices
     assert np.allclose(equator[0], [0.4, 0, 0])
 
 
