@@ -49,12 +49,11 @@ def test_convert_takes_usd_with_its_units(tmp_path: Path) -> None:
     assert "approximated: unit: lengths of the stage, 0.01 m, became metres" in done.output
 
 
-def test_options_of_another_kind_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("option", "value"), [("--package", "a=b"), ("--tessellation", "2")])
+def test_options_of_another_kind_are_refused(option: str, value: str, tmp_path: Path) -> None:
     stage = write(tmp_path, mesh("m"))
-    done = CliRunner().invoke(
-        app, ["convert", str(stage), str(tmp_path / "out"), "--package", "a=b"]
-    )
-    assert done.exit_code == 2 and "--package: has no meaning for USD" in done.output
+    done = CliRunner().invoke(app, ["convert", str(stage), str(tmp_path / "out"), option, value])
+    assert done.exit_code == 2 and f"{option}: has no meaning for USD" in done.output
 
 
 def test_a_folder_whose_name_is_too_long_is_refused_in_one_sentence(tmp_path: Path) -> None:
