@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import mujoco
-import numpy as np
 
 from scenes.conversion import Conversion
 from scenes.errors import SceneError
 from scenes.grouping import WORLD
 from scenes.materials import geom_look, geom_texture, shown_rgba
 from scenes.proxies import collides
+from scenes.texture_roles import role_notes
 
 _OBJ = mujoco.mjtObj
 _WITH_ALPHA = 4
@@ -80,8 +80,6 @@ def count_elements(conversion: Conversion) -> None:
 
 def _note_materials(conversion: Conversion) -> None:
     model, report = conversion.model, conversion.report
-    role = mujoco.mjtTextureRole
-    shown_roles = [int(role.mjTEXROLE_RGB), int(role.mjTEXROLE_RGBA)]
     for geom in sorted(conversion.drawn):
         look = geom_look(model, geom)
         if shown_rgba(look) != look.rgba:
@@ -97,20 +95,12 @@ def _note_materials(conversion: Conversion) -> None:
                 f"material {name}: reflectance {model.mat_reflectance[material]:g}, a mirror on "
                 "MuJoCo's planes and boxes, is not shown"
             )
-        textures = model.mat_texid[material].copy()
-        textures[shown_roles] = -1
         if model.mat_metallic[material] >= 0 or model.mat_roughness[material] >= 0:
             report.approximated.append(
                 f"material {name}: metallic and roughness, which MuJoCo's own pictures leave out, "
                 "shape the path-traced ones"
             )
-        roles = [role(int(number)).name for number in np.flatnonzero(textures >= 0)]
-        if roles:
-            words = ", ".join(word.removeprefix("mjTEXROLE_").lower() for word in roles)
-            report.approximated.append(
-                f"material {name}: textures of the roles {words} are not used, as in MuJoCo's own "
-                "pictures"
-            )
+        report.approximated += [f"material {name}: {note}" for note in role_notes(model, material)]
         if model.mat_emission[material] > 0:
             report.approximated.append(
                 f"material {name}: emission {model.mat_emission[material]:g} shows on the surface "

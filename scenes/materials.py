@@ -11,6 +11,14 @@ from pxr import Gf, Sdf, Usd, UsdShade
 
 from scenes.colors import srgb_decode
 from scenes.names import UniqueNames, provenance
+from scenes.texture_roles import (
+    RoleTexture,
+    color_space,
+    connect_roles,
+    layout_texture,
+    role_scale,
+    role_textures,
+)
 from scenes.textures import TextureFiles
 
 _DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)
@@ -38,6 +46,10 @@ class Look:
     """Negative where the model does not say; the shininess then decides."""
     reflectance: float = 0.0
     """Share of a mirror picture that MuJoCo adds on planes and boxes."""
+    roles: tuple[RoleTexture, ...] = ()
+    """Textures that tell something else than colour."""
+    layout: int = -1
+    """Texture by which the texture coordinates are laid out, -1 for none."""
 
 
 def geom_look(model: mujoco.MjModel, geom: int) -> Look:
@@ -61,6 +73,8 @@ def geom_look(model: mujoco.MjModel, geom: int) -> Look:
         float(model.mat_metallic[material]),
         float(model.mat_roughness[material]),
         float(model.mat_reflectance[material]),
+        role_textures(model, material),
+        layout_texture(model, material),
     )
 
 
@@ -148,10 +162,10 @@ class Materials:
             roughness = roughness_from_shininess(look.shininess)
         surface.CreateInput("metallic", Sdf.ValueTypeNames.Float).Set(max(look.metallic, 0.0))
         surface.CreateInput("roughness", Sdf.ValueTypeNames.Float).Set(roughness)
+        given = {name for item in look.roles for name, _ in item.inputs}
+        metal = look.metallic != 0 if "metallic" in given else look.metallic > 0
         # A surface with a specular colour is never metallic.
-        surface.CreateInput("useSpecularWorkflow", Sdf.ValueTypeNames.Int).Set(
-            int(look.metallic <= 0)
-        )
+        surface.CreateInput("useSpecularWorkflow", Sdf.ValueTypeNames.Int).Set(int(not metal))
         surface.CreateInput("specularColor", Sdf.ValueTypeNames.Color3f).Set(
             Gf.Vec3f(_REFLECTANCE * look.specular)
         )
@@ -164,31 +178,41 @@ class Materials:
             attribute.Set(getattr(look, key))
         material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
         if look.texture >= 0:
-            texture = self._texture(path, "texture", look, color)
+            texture = self._colored(path, "texture", look, color)
             diffuse.ConnectToSource(texture.ConnectableAPI(), "rgb")
-            if look.emission > 0:
-                glow = self._texture(path, "emission", look, color * look.emission)
+            if look.emission > 0 and "emissiveColor" not in given:
+                glow = self._colored(path, "emission", look, color * look.emission)
                 emissive.ConnectToSource(glow.ConnectableAPI(), "rgb")
+        connect_roles(surface, [(item, self._role(path, item, look)) for item in look.roles])
         return material
 
-    def _texture(self, path: str, name: str, look: Look, color: Gf.Vec3f) -> UsdShade.Shader:
-        reader = UsdShade.Shader.Define(self._stage, f"{path}/st")
+    def _colored(self, path: str, name: str, look: Look, color: Gf.Vec3f) -> UsdShade.Shader:
+        scale = Gf.Vec4f(*color, 1.0)
+        shader = self._texture(f"{path}/{name}", look.texture, "sRGB", scale)
+        shader.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
+        return shader
+
+    def _role(self, path: str, item: RoleTexture, look: Look) -> UsdShade.Shader:
+        scale = role_scale(item, look.metallic, look.roughness, shown_rgba(look)[3])
+        return self._texture(f"{path}/{item.role}", item.texture, color_space(item.role), scale)
+
+    def _texture(self, path: str, texture: int, space: str, scale: Gf.Vec4f) -> UsdShade.Shader:
+        reader = UsdShade.Shader.Define(self._stage, f"{path.rpartition('/')[0]}/st")
         reader.CreateIdAttr("UsdPrimvarReader_float2")
         reader.CreateInput("varname", Sdf.ValueTypeNames.String).Set("st")
         reader.CreateOutput("result", Sdf.ValueTypeNames.Float2)
-        texture = UsdShade.Shader.Define(self._stage, f"{path}/{name}")
-        texture.CreateIdAttr("UsdUVTexture")
-        texture.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(f"./{self.picture(look.texture)}")
-        texture.CreateInput("sourceColorSpace", Sdf.ValueTypeNames.Token).Set("sRGB")
-        flat = self._model.tex_type[look.texture] == mujoco.mjtTexture.mjTEXTURE_2D
+        shader = UsdShade.Shader.Define(self._stage, path)
+        shader.CreateIdAttr("UsdUVTexture")
+        shader.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(f"./{self.picture(texture)}")
+        shader.CreateInput("sourceColorSpace", Sdf.ValueTypeNames.Token).Set(space)
+        flat = self._model.tex_type[texture] == mujoco.mjtTexture.mjTEXTURE_2D
         for axis in ("wrapS", "wrapT"):
-            texture.CreateInput(axis, Sdf.ValueTypeNames.Token).Set("repeat" if flat else "clamp")
-        texture.CreateInput("scale", Sdf.ValueTypeNames.Float4).Set(Gf.Vec4f(*color, 1.0))
-        texture.CreateInput("st", Sdf.ValueTypeNames.Float2).ConnectToSource(
+            shader.CreateInput(axis, Sdf.ValueTypeNames.Token).Set("repeat" if flat else "clamp")
+        shader.CreateInput("scale", Sdf.ValueTypeNames.Float4).Set(scale)
+        shader.CreateInput("st", Sdf.ValueTypeNames.Float2).ConnectToSource(
             reader.ConnectableAPI(), "result"
         )
-        texture.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
-        return texture
+        return shader
 
 
 def _floats(rgba: np.ndarray) -> tuple[float, float, float, float]:

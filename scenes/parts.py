@@ -27,9 +27,9 @@ def convert_geom(conversion: Conversion, body: BodyInfo, geom: int) -> None:
     pose = rigid(model.geom_pos[geom], rotation_from_quaternion(model.geom_quat[geom]))
     if geom in conversion.drawn:
         look = geom_look(model, geom)
-        _convert_part(conversion, body, geom, pose, look, geom_triangles(model, geom, look.texture))
+        _convert_part(conversion, body, geom, pose, look, geom_triangles(model, geom, look.layout))
     elif geom in conversion.stand_ins:
-        look = replace(geom_look(model, geom), texture=-1)
+        look = replace(geom_look(model, geom), texture=-1, roles=(), layout=-1)
         _convert_part(conversion, body, geom, pose, look, _box_around(model, geom))
     if collides(model, geom):
         conversion.colliders.append(Collider(body, geom, pose))

@@ -44,54 +44,82 @@ class MaterialFactory:
         surface, _, _ = material.ComputeSurfaceSource()
         specular = float(np.mean(_input(surface, "specularColor", (0.04,) * 3)))
         bsdf: dict[str, Any] = {
-            "type": "twosided",
-            "bsdf": {
-                "type": "principled",
-                "base_color": self._base_color(surface),
-                "roughness": max(float(_input(surface, "roughness", 0.5)), _ROUGHNESS_FLOOR),
-                "metallic": float(_input(surface, "metallic", 0.0)),
-                "specular": min(specular / _SPECULAR_UNIT, 1.0),
-            },
+            "type": "principled",
+            "base_color": self._base_color(surface),
+            "roughness": self._number(surface, "roughness", 0.5, _ROUGHNESS_FLOOR),
+            "metallic": self._number(surface, "metallic", 0.0),
+            "specular": min(specular / _SPECULAR_UNIT, 1.0),
         }
-        covers = float(_input(surface, "opacity", 1.0))
-        if covers < 1.0:
+        bumps = _source(surface, "normal")
+        if bumps is not None:
+            texture, _ = bumps
+            bsdf = {"type": "normalmap", "normalmap": self._normals(texture), "bsdf": bsdf}
+        bsdf = {"type": "twosided", "bsdf": bsdf}
+        covers = self._number(surface, "opacity", 1.0)
+        if isinstance(covers, dict) or covers < 1.0:
             return {"type": "mask", "opacity": covers, "bsdf": bsdf}
         return bsdf
 
     def _base_color(self, surface: UsdShade.Shader) -> dict[str, Any]:
-        diffuse = surface.GetInput("diffuseColor")
-        if diffuse.HasConnectedSource():
-            source = diffuse.GetConnectedSource()[0]
-            return self._texture(UsdShade.Shader(source.GetPrim()))
-        return {"type": "rgb", "value": [float(c) for c in diffuse.Get()]}
+        source = _source(surface, "diffuseColor")
+        if source is not None:
+            return self._color(source[0])
+        return {"type": "rgb", "value": [float(c) for c in surface.GetInput("diffuseColor").Get()]}
 
-    def _texture(self, texture: UsdShade.Shader) -> dict[str, Any]:
+    def _number(
+        self, surface: UsdShade.Shader, name: str, default: float, least: float = 0.0
+    ) -> float | dict[str, Any]:
+        """Number of a surface from `least` up, or the texture that gives it, from there to 1."""
+        source = _source(surface, name)
+        if source is None:
+            return max(float(_input(surface, name, default)), least)
+        texture, output = source
+        channel = "rgb".index(output)
+        values = self._data(texture)[..., channel : channel + 1]
+        return self._bitmap(texture, np.clip(values, least, 1.0))
+
+    def _normals(self, texture: UsdShade.Shader) -> dict[str, Any]:
+        # Mitsuba itself maps 0 to 1 onto -1 to 1.
+        return self._bitmap(texture, (self._data(texture) + 1.0) / 2.0)
+
+    def _data(self, texture: UsdShade.Shader) -> NDArray[np.float32]:
+        """Numbers of a texture that holds no colours, [h, w, 3]."""
+        scale = np.array(_input(texture, "scale", (1.0,) * 4), dtype=np.float32)[:3]
+        bias = np.array(_input(texture, "bias", (0.0,) * 4), dtype=np.float32)[:3]
+        return self._pixels(texture).astype(np.float32) / np.float32(255.0) * scale + bias
+
+    def _pixels(self, texture: UsdShade.Shader) -> NDArray[np.uint8]:
         path = Path(texture.GetInput("file").Get().resolvedPath)
-        scale = np.array(_input(texture, "scale", (1.0,) * 4), dtype=np.float64)[:3]
-        wrap = str(_input(texture, "wrapS", "repeat"))
         if path not in self._files:
             self._files[path] = _read_rgb(path)
-        stored = self._files[path]
+        return self._files[path]
+
+    def _color(self, texture: UsdShade.Shader) -> dict[str, Any]:
+        scale = np.array(_input(texture, "scale", (1.0,) * 4), dtype=np.float64)[:3]
+        stored = self._pixels(texture)
         pixels = np.empty(stored.shape, dtype=np.float16)
         for channel in range(3):
             table = (self._linear * scale[channel]).astype(np.float16)
             pixels[..., channel] = table[stored[..., channel]]
+        return self._bitmap(texture, pixels) | {"format": "fp16"}
+
+    def _bitmap(self, texture: UsdShade.Shader, pixels: NDArray[Any]) -> dict[str, Any]:
+        wrap = str(_input(texture, "wrapS", "repeat"))
         return {
             "type": "bitmap",
-            "bitmap": self._mi.Bitmap(pixels),
+            "bitmap": self._mi.Bitmap(np.ascontiguousarray(pixels)),
             "raw": True,
-            "format": "fp16",
             "filter_type": "bilinear",
             "wrap_mode": "repeat" if wrap == "repeat" else "clamp",
         }
 
 
 def opacity(scene: Scene, part: str) -> float:
-    """Opacity of a part, 1 = nothing is seen through it."""
+    """Opacity of a part, 1 = nothing is seen through it; 0 where a texture tells it."""
     prim = scene.stage.GetPrimAtPath(part)
     material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
     surface, _, _ = material.ComputeSurfaceSource()
-    return float(_input(surface, "opacity", 1.0))
+    return 0.0 if _source(surface, "opacity") else float(_input(surface, "opacity", 1.0))
 
 
 def part_glow(scene: Scene) -> NDArray[np.float32]:
@@ -112,6 +140,15 @@ def part_glow(scene: Scene) -> NDArray[np.float32]:
 def _read_rgb(path: Path) -> NDArray[np.uint8]:
     with Image.open(path) as image:
         return np.asarray(image.convert("RGB"))
+
+
+def _source(surface: UsdShade.Shader, name: str) -> tuple[UsdShade.Shader, str] | None:
+    """Texture and its output that an input takes its value from, None for a value of its own."""
+    found = surface.GetInput(name)
+    if not found or not found.HasConnectedSource():
+        return None
+    source, output, _ = found.GetConnectedSource()
+    return UsdShade.Shader(source.GetPrim()), str(output)
 
 
 def _input(shader: UsdShade.Shader, name: str, default: Any) -> Any:

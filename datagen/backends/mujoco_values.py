@@ -15,6 +15,7 @@ from datagen.backends.errors import BackendError
 from scenes import SampleLayer, Scene
 from scenes.colors import srgb_encode
 from scenes.sample import TRANSFORM
+from scenes.texture_roles import gives_color
 
 LIGHT_COUNT_MAX = 8
 """Lights that OpenGL's fixed pipeline draws, the headlight included."""
@@ -53,7 +54,8 @@ HONOURED: dict[str, frozenset[str]] = {
 """Attributes that the MuJoCo backend shows, by the prim that carries them.
 
 `inputs:diffuseColor` and `inputs:opacity` belong to `UsdPreviewSurface`, `inputs:scale` to
-`UsdUVTexture`. A sample that changes any other attribute is refused, but for `NEUTRAL`.
+the `UsdUVTexture` of the colour. A sample that changes any other attribute is refused, but for
+`NEUTRAL`.
 """
 
 _PHYSICS = ("physics:", "state:")
@@ -218,6 +220,8 @@ class ModelValues:
         shader = UsdShade.Shader(self._scene.stage.GetPrimAtPath(path.GetPrimPath()))
         owner = "UsdUVTexture" if path.name == "inputs:scale" else "UsdPreviewSurface"
         if not shader or shader.GetIdAttr().Get() != owner:
+            return False
+        if owner == "UsdUVTexture" and not gives_color(shader):
             return False
         # A connected input takes its value from elsewhere: setting it would show nothing.
         return not shader.GetInput(path.name.removeprefix("inputs:")).HasConnectedSource()

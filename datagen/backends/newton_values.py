@@ -7,6 +7,7 @@ from pxr import Sdf, UsdGeom, UsdShade
 from datagen.backends.errors import BackendError
 from scenes import SampleLayer, Scene
 from scenes.sample import TRANSFORM
+from scenes.texture_roles import gives_color
 
 NEWTON_HONOURED: dict[str, frozenset[str]] = {
     "any prim": frozenset({TRANSFORM, "visibility"}),
@@ -100,7 +101,7 @@ def visible(scene: Scene, path: str) -> bool:
 
 def _shader(scene: Scene, path: Sdf.Path) -> str:
     shader = UsdShade.Shader(scene.stage.GetPrimAtPath(path.GetPrimPath()))
-    if not shader:
+    if not shader or (path.name == "inputs:scale" and not gives_color(shader)):
         return ""
     channel = shader.GetInput(path.name.removeprefix("inputs:"))
     # A connected input takes its value from elsewhere: setting it would show nothing.
