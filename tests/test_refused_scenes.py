@@ -194,6 +194,17 @@ def test_an_audit_compares_the_others_and_ends_with_3(tmp_path: Path) -> None:
     assert "b.obj" in (tmp_path / "run" / "audit" / "audit.html").read_text()
 
 
+@pytest.mark.gl
+def test_an_audit_of_a_run_names_the_scenes_it_lacks_and_ends_with_3(tmp_path: Path) -> None:
+    made(scenes_config(tmp_path, "b", backends=["mujoco"]))
+    sets = ["--set=audit.backends=[mujoco, mitsuba]", "--set=audit.fine=1"]
+    run = str(tmp_path / "run")
+    done = CliRunner().invoke(app, ["audit", "--run", run, "--rows", "1", *sets])
+    assert done.exit_code == 3, done.output
+    record = json.loads((tmp_path / "run" / "audit" / "audit.json").read_text())
+    assert list(record["refused"]) == ["b"] and "b.obj" in record["refused"]["b"]
+
+
 FAKE_BUILD = f"""#!{sys.executable}
 import json, os, sys
 request = json.load(sys.stdin)

@@ -19,8 +19,10 @@ SIDES = {
     "down": (230, 230, 20), "front": (230, 20, 230), "back": (20, 230, 230),
 }  # fmt: skip
 CAMERAS = {
-    "+x": "0 -1 0 0 0 1", "-x": "0 1 0 0 0 1", "+y": "1 0 0 0 0 1", "-y": "-1 0 0 0 0 1",
-    "+z": "1 0 0 0 -1 0", "-z": "1 0 0 0 1 0", "slant": "1 -2 0 1 .6 2", "rolled": "1 1 1 -1 0 1",
+    "up_x": "0 -1 0 0 0 1", "down_x": "0 1 0 0 0 1",
+    "up_y": "1 0 0 0 0 1", "down_y": "-1 0 0 0 0 1",
+    "up_z": "1 0 0 0 -1 0", "down_z": "1 0 0 0 1 0",
+    "slant": "1 -2 0 1 .6 2", "rolled": "1 1 1 -1 0 1",
 }  # fmt: skip
 SKIES = {
     "six": " ".join(f'file{side}="{side}.png"' for side in SIDES),
@@ -86,7 +88,7 @@ def test_the_sky_stands_behind_things_and_lights_none(
         scene = converted(tmp_path / name, SKIES["six"] if name == "under_sky" else "", ball)
         mitsuba.open(scene)
         mitsuba.apply(SampleLayer(scene, "rest"))
-        pictures.append(mitsuba.render("+x", SIZE, {"hdr", "part"}))
+        pictures.append(mitsuba.render("up_x", SIZE, {"hdr", "part"}))
     bare, under_sky = pictures
     assert bare.part is not None and bare.hdr is not None and under_sky.hdr is not None
     inside = np.zeros_like(bare.part, dtype=bool)

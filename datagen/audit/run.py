@@ -158,7 +158,8 @@ def audit_run(
     before = {name: made.versions[name] for name in run.versions if name in made.versions}
     changes = version_changes(before, {name: run.versions[name] for name in before})
     results = run.results("run", reference, candidates, thresholds, views, changes=changes)
-    return replace(results, stored=tuple(stored))
+    refused = {**made.shards.manifest.refused, **results.refused}
+    return replace(results, stored=tuple(stored), refused=refused)
 
 
 def _compared(
