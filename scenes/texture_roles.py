@@ -35,11 +35,11 @@ _NOTES = {
     "occlusion": "is in the stage only; path tracing finds what is dark by itself",
     "roughness": "is shown by the path tracer, not by MuJoCo",
     "metallic": "is shown by the path tracer, not by MuJoCo",
-    "normal": "is shown by the path tracer but under the headlight, not by MuJoCo",
+    "normal": "is shown by the path tracer except under the headlight, not by MuJoCo",
     "opacity": "is shown by the path tracer, not by MuJoCo; labels and shadows see the whole "
     "surface",
     "emissive": "is in the stage only, without an exposure in its fourth channel",
-    "orm": "is shown by the path tracer but for its occlusion, not by MuJoCo",
+    "orm": "is shown by the path tracer except its occlusion, not by MuJoCo",
 }
 
 

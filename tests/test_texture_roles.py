@@ -14,7 +14,7 @@ from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba import MitsubaBackend
 from datagen.backends.mujoco_values import ModelValues
 from datagen.backends.newton_values import require_shown
-from scenes import SampleLayer, Scene, convert_mjcf
+from scenes import SampleLayer, Scene, convert_mjcf, srgb_decode
 
 LAYERS = """
 <texture name="paint" type="2d" file="paint.png"/>
@@ -176,8 +176,10 @@ def test_samples_cannot_tint_what_holds_no_colour(scene: Scene, role: str) -> No
         require_shown(scene, sample)
 
 
+AMBIENT = 'ambient="1 1 1" diffuse="0 0 0"'
+HEADLIT = 'ambient="0 0 0" diffuse=".8 .8 .8"'
 PLANE = """
-<mujoco><visual><headlight ambient="1 1 1" diffuse="0 0 0" specular="0 0 0"/></visual><asset>
+<mujoco><visual><headlight {head} specular="0 0 0"/></visual><asset>
 <texture name="gray" type="2d" file="gray.png" nchannel="1"/>
 <texture name="packed" type="2d" file="packed.png"/>
 <texture name="bumps" type="2d" file="bumps.png"/>
@@ -193,7 +195,7 @@ def backend() -> MitsubaBackend:
 
 
 def shown(
-    backend: MitsubaBackend, folder: Path, layer: str, **more: str
+    backend: MitsubaBackend, folder: Path, layer: str, head: str = AMBIENT, **more: str
 ) -> tuple[np.ndarray, np.ndarray]:
     folder.mkdir()
     pictures(folder)
@@ -207,9 +209,11 @@ def shown(
     bumps[:, 2:] = (127.5, slope, slope)
     Image.fromarray(bumps.round().astype(np.uint8)).save(folder / "bumps.png")
     keys = {"values": "", "light": "", "behind": "", "eye": "0 0 3", "axes": "1 0 0 0 1 0"}
-    (folder / "m.xml").write_text(PLANE.format(layer=layer, **{**keys, **more}))
+    (folder / "m.xml").write_text(PLANE.format(layer=layer, head=head, **{**keys, **more}))
     scene = convert_mjcf(folder / "m.xml", folder / "out")
     sample = SampleLayer(scene, "rest")
+    if head == HEADLIT:
+        sample.set("/World.datagen:fill", 0.0)
     backend.open(scene)
     backend.apply(sample)
     found = backend.render("c", Size(48, 48), {"hdr", "part"})
@@ -285,3 +289,15 @@ def test_normals_lean_along_s_and_up_along_t(backend: MitsubaBackend, tmp_path: 
     # The left half leans to where s grows, the right half to where t grows.
     assert np.all(lit["s"][0] > 1.15 * lit["s"][1]) and np.all(lit["t"][1] > 1.15 * lit["t"][0])
     np.testing.assert_allclose(lit["s"][0], lit["t"][1], rtol=0.02)
+
+
+def test_the_headlight_shines_through_what_an_opacity_texture_hides(
+    backend: MitsubaBackend, tmp_path: Path
+) -> None:
+    behind = '<geom type="plane" pos="0 0 -9" size="9 9 .1" rgba=".1 .9 .3 1"/>'
+    hdr, _ = shown(backend, tmp_path / "t", layer("opacity", "gray"), HEADLIT, behind=behind)
+    left, right = halves(hdr)
+    # Nothing but the headlight: its colour times that of what is seen.
+    head = srgb_decode(np.array([0.8, 0.8, 0.8]))
+    np.testing.assert_allclose(left, head * srgb_decode(np.array([0.1, 0.9, 0.3])), rtol=2e-2)
+    np.testing.assert_allclose(right, head * srgb_decode(np.array([0.8, 0.4, 0.2])), rtol=2e-2)

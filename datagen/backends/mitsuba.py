@@ -18,12 +18,14 @@ from datagen.backends.denoise import Denoiser
 from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba_culled import first_front_faces, upward
 from datagen.backends.mitsuba_geometry import PartMeshes
+from datagen.backends.mitsuba_headlight import has_cut_outs, seen_through
 from datagen.backends.mitsuba_lights import (
     COPIES,
     ambient_radiance,
     emission,
     emitter_descriptions,
     emitter_name,
+    headlight_color,
     headlight_radiance,
 )
 from datagen.backends.mitsuba_materials import part_glow
@@ -170,7 +172,12 @@ class MitsubaBackend:
         if self._denoiser is not None:
             with self._watch("denoise"):
                 light = self._denoiser(light, albedo, normal)
-        light = light + headlight_radiance(opened.scene, albedo, normal, view.T_world_camera)
+        if opened.cut_out:
+            axis = view.T_world_camera[:3, 2]
+            lit = seen_through(self._mi, opened.mitsuba_scene, sensor, axis, seed)
+            light = light + lit * headlight_color(opened.scene)
+        else:
+            light = light + headlight_radiance(opened.scene, albedo, normal, view.T_world_camera)
         if np.any(opened.glow):
             # No emitter: what glows lights nothing else, as in MuJoCo.
             part = self._geometric(opened, view)["part"]
@@ -266,6 +273,12 @@ class _Opened:
         self._emitted: dict[str, Any] = {}
         self.background = Background.of(scene)
         self.glow = part_glow(scene)
+        self.cut_out = has_cut_outs(scene)
+        if self.cut_out and mitsuba.variant().startswith("scalar"):
+            raise BackendError(
+                f"{scene.info.scene_id}: the opacity of a part comes from a texture, which needs "
+                "mitsuba's llvm or cuda variant."
+            )
         self.update(0)
 
     def update(self, noise_seed: int) -> None:

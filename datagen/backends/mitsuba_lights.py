@@ -118,12 +118,17 @@ def headlight_radiance(
         normal: World normals facing the camera, [h, w, 3].
         T: Pose of the camera, OpenCV axes, [4, 4].
     """
+    cosine = np.maximum(-(normal @ T[:3, 2].astype(np.float32)), 0.0)
+    return albedo * cosine[..., None] * headlight_color(scene)
+
+
+def headlight_color(scene: Scene) -> NDArray[np.float32]:
+    """Linear colour of what the headlight adds to a white surface across its axis, [3]."""
     world = scene.stage.GetPrimAtPath("/World")
     if not world.GetAttribute("datagen:headlight:active").Get():
-        return np.zeros_like(albedo)
+        return np.zeros(3, np.float32)
     diffuse = srgb_decode(np.array(world.GetAttribute("datagen:headlight:diffuse").Get()))
-    cosine = np.maximum(-(normal @ T[:3, 2].astype(np.float32)), 0.0)
-    return albedo * cosine[..., None] * diffuse.astype(np.float32)
+    return diffuse.astype(np.float32)
 
 
 def _spot(mitsuba: ModuleType, scene: Scene, path: str) -> dict[str, Any]:

@@ -116,25 +116,32 @@ class MaterialFactory:
 
 def opacity(scene: Scene, part: str) -> float:
     """Opacity of a part, 1 = nothing is seen through it; 0 where a texture tells it."""
-    prim = scene.stage.GetPrimAtPath(part)
-    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-    surface, _, _ = material.ComputeSurfaceSource()
+    surface = _surface(scene, part)
     return 0.0 if _source(surface, "opacity") else float(_input(surface, "opacity", 1.0))
+
+
+def opacity_is_textured(scene: Scene, part: str) -> bool:
+    """Tell whether the opacity of a part comes from a texture."""
+    return _source(_surface(scene, part), "opacity") is not None
 
 
 def part_glow(scene: Scene) -> NDArray[np.float32]:
     """Emission of each part by its number, as a linear factor of its diffuse colour, [n + 1]."""
     glow = np.zeros(len(scene.info.parts) + 1, dtype=np.float32)
     for part in scene.info.parts:
-        prim = scene.stage.GetPrimAtPath(part.path)
-        material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-        surface, _, _ = material.ComputeSurfaceSource()
+        surface = _surface(scene, part.path)
         color = np.array(_input(surface, "diffuseColor", (0.0,) * 3), dtype=np.float64)
         emissive = np.array(_input(surface, "emissiveColor", (0.0,) * 3), dtype=np.float64)
         # The stage holds emission times linear colour; MuJoCo adds it to the display colour.
         share = float((emissive / np.maximum(color, 1e-9)).max())
         glow[part.part] = srgb_decode(share)
     return glow
+
+
+def _surface(scene: Scene, part: str) -> UsdShade.Shader:
+    prim = scene.stage.GetPrimAtPath(part)
+    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+    return material.ComputeSurfaceSource()[0]
 
 
 def _read_rgb(path: Path) -> NDArray[np.uint8]:
