@@ -31,14 +31,25 @@ def candidate_albedo(pair: ViewPair, fine: Buffers | None) -> NDArray[np.float32
 
 
 def albedo_metrics(
-    pair: ViewPair, reference: NDArray[np.float32], candidate: NDArray[np.float32]
+    pair: ViewPair,
+    reference: NDArray[np.float32],
+    candidate: NDArray[np.float32],
+    blended: NDArray[np.bool_] | None = None,
 ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-    """Numbers of a view, and by object, from display albedos, [h, w, 3]."""
-    metrics = {"albedo.psnr": psnr(reference, candidate)}
+    """Numbers of a view, and by object, from display albedos, [h, w, 3].
+
+    Args:
+        pair: The view.
+        reference: The reference's albedo.
+        candidate: The candidate's albedo.
+        blended: Pixels that are left out, [h, w].
+    """
+    clear = np.ones(reference.shape[:2], dtype=np.bool_) if blended is None else ~blended
+    metrics = {"albedo.psnr": psnr(reference, candidate, clear)}
     first, second = pair.reference.buffers.part, pair.candidate.buffers.part
     if first is None or second is None:
         return metrics, {}
-    inside = (first == second) & interior(first) & interior(second)
+    inside = clear & (first == second) & interior(first) & interior(second)
     if inside.any():
         metrics["albedo.interior_psnr"] = psnr(reference, candidate, inside)
         filtered = filtered_albedo(pair.scene, pair.candidate.buffers)
@@ -47,7 +58,7 @@ def albedo_metrics(
             if smooth.any():
                 metrics["albedo.filtered_psnr"] = psnr(reference, filtered.colors, smooth)
     objects: dict[str, dict[str, float]] = {}
-    same = (first == second) & (first > 0)
+    same = clear & (first == second) & (first > 0)
     instances = pair.reference.labels.instance
     for each in pair.scene.info.objects:
         mine = same & (instances == each.instance)

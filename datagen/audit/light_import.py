@@ -42,13 +42,16 @@ class LightImport:
     notes: tuple[str, ...]
 
 
-def light_import(pair: ViewPair, fine: Buffers | None) -> LightImport | None:
+def light_import(
+    pair: ViewPair, fine: Buffers | None, blended: NDArray[np.bool_] | None = None
+) -> LightImport | None:
     """Check the lights of a view; None where this cannot be done.
 
     Args:
         pair: The view; the reference is MuJoCo's.
         fine: Passes part, position and normal of the candidate at a multiple of the picture's
             size. With them edges are compared too; else only pixels within one part are.
+        blended: Pixels that are left out, [h, w].
     """
     reference, candidate = pair.reference.buffers, pair.candidate.buffers
     parts = candidate.part
@@ -61,6 +64,8 @@ def light_import(pair: ViewPair, fine: Buffers | None) -> LightImport | None:
     assert reference.rgb is not None and reference.part is not None and parts is not None
     mirrors = _mirror_parts(pair.scene)
     same = (parts == reference.part) & (parts > 0) & ~np.isin(parts, list(mirrors))
+    if blended is not None:
+        same &= ~blended
     inside = same & interior(parts) & interior(reference.part)
     compared = inside if fine is None else same
     if np.count_nonzero(compared) < _PIXELS_MIN:

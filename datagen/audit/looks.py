@@ -27,6 +27,7 @@ from datagen.audit.similarity import (
     psnr,
     ssim_map,
 )
+from datagen.audit.transparency import transparent_pixels
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers
 
@@ -48,9 +49,11 @@ def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
     maps: dict[str, NDArray[Any]] = {}
     findings: list[Finding] = []
     notes: list[str] = []
-    looks = _looks(pair, fine)
-    aligned = bool(looks.same.mean() >= _AGREEMENT_MIN * _seen(pair).mean() > 0)
-    light = light_import(pair, fine) if aligned else None
+    blended = transparent_pixels(pair)
+    looks = _looks(pair, fine, blended)
+    seen = _seen(pair) if blended is None else _seen(pair) & ~blended
+    aligned = bool(looks.same.mean() >= _AGREEMENT_MIN * seen.mean() > 0)
+    light = light_import(pair, fine, blended) if aligned else None
     if light is not None:
         metrics |= light.metrics
         maps["light_formula"] = _bytes(light.formula)
@@ -59,10 +62,15 @@ def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
         ratio = light.metrics.get("light.luminance_ratio")
         findings.extend(diagnose_lights(pair, light.scales, ratio))
     if looks.albedo is not None:
-        found, by_object = albedo_metrics(pair, *looks.albedo)
+        found, by_object = albedo_metrics(pair, *looks.albedo, blended)
         metrics |= found
         objects |= by_object
         maps["albedo_reference"], maps["albedo_candidate"] = map(_bytes, looks.albedo)
+    if blended is not None:
+        notes.append(
+            f"Lights and diffuse colours leave out {blended.mean():.1%} of the pixels: MuJoCo "
+            "shows there what is behind a transparent part."
+        )
     if looks.rgb is not None:
         metrics |= _picture_metrics(*looks.rgb)
         for name, numbers in _object_colors(pair, looks).items():
@@ -86,12 +94,14 @@ def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
     return Comparison(metrics, objects, maps, tuple(findings), tuple(notes))
 
 
-def _looks(pair: ViewPair, fine: Buffers | None) -> Looks:
+def _looks(pair: ViewPair, fine: Buffers | None, blended: NDArray[np.bool_] | None) -> Looks:
     first, second = pair.reference.buffers, pair.candidate.buffers
     size = (pair.size[1], pair.size[0])
     same = inside = np.zeros(size, dtype=np.bool_)
     if first.part is not None and second.part is not None:
         same = (first.part == second.part) & (first.part > 0)
+        if blended is not None:
+            same &= ~blended
         inside = same & interior(first.part) & interior(second.part)
     rgb = albedo = None
     if first.rgb is not None and second.rgb is not None:
