@@ -10,25 +10,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Sdf, UsdGeom
+from pxr import Sdf
 
-from datagen.backends.background import Background
 from datagen.backends.base import Buffers, Pass, Size
 from datagen.backends.denoise import Denoiser
 from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba_culled import first_front_faces, upward
-from datagen.backends.mitsuba_geometry import PartMeshes
-from datagen.backends.mitsuba_headlight import has_cut_outs, seen_through
-from datagen.backends.mitsuba_lights import (
-    COPIES,
-    ambient_radiance,
-    emission,
-    emitter_descriptions,
-    emitter_name,
-    headlight_color,
-    headlight_radiance,
-)
-from datagen.backends.mitsuba_materials import part_glow
+from datagen.backends.mitsuba_headlight import seen_through
+from datagen.backends.mitsuba_lights import COPIES, headlight_color, headlight_radiance
+from datagen.backends.mitsuba_scene import OpenedScene
 from datagen.backends.mitsuba_variant import Variant, load_mitsuba
 from datagen.stopwatch import Stopwatch
 from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
@@ -93,13 +83,13 @@ class MitsubaBackend:
         self._geometry = self._mi.load_dict({"type": "aov", "aovs": aovs})
         aovs = "uv:uv,to_column:duv_dx,to_row:duv_dy"
         self._coordinates = self._mi.load_dict({"type": "aov", "aovs": aovs})
-        self._opened: _Opened | None = None
+        self._opened: OpenedScene | None = None
 
     def open(self, scene: Scene) -> None:
         """Load a scene."""
         self.close()
         try:
-            self._opened = _Opened(self._mi, scene, self._soft_copies)
+            self._opened = OpenedScene(self._mi, scene, self._soft_copies)
         except RuntimeError as error:
             reason = " ".join(str(error).split())
             raise BackendError(
@@ -154,12 +144,12 @@ class MitsubaBackend:
         """Forget the open scene."""
         self._opened = None
 
-    def _scene(self) -> _Opened:
+    def _scene(self) -> OpenedScene:
         if self._opened is None:
             raise BackendError("mitsuba: no scene is open.")
         return self._opened
 
-    def _look(self, opened: _Opened, view: Pinhole) -> dict[str, NDArray[Any]]:
+    def _look(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
         sensor = self._sensor(view, "multijitter", self._spp)
         seed = self._seed(opened.noise_seed)
         with self._watch("path pass"):
@@ -189,7 +179,7 @@ class MitsubaBackend:
         display = np.clip(srgb_encode(hdr), 0.0, 1.0)
         return {"hdr": hdr, "rgb": (display * 255.0 + 0.5).astype(np.uint8)}
 
-    def _geometric(self, opened: _Opened, view: Pinhole) -> dict[str, NDArray[Any]]:
+    def _geometric(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
         if self._cull:
             hits = first_front_faces(self._mi, opened.mitsuba_scene, view, opened.seen_from_behind)
             found = hits.position, hits.normal, hits.albedo
@@ -207,12 +197,12 @@ class MitsubaBackend:
         part = opened.parts_of(shape)
         return _geometry(part, position, normal, albedo, view)
 
-    def _texture_coordinates(self, opened: _Opened, view: Pinhole) -> NDArray[np.float32]:
+    def _texture_coordinates(self, opened: OpenedScene, view: Pinhole) -> NDArray[np.float32]:
         sensor = self._sensor(view, "stratified", 1)
         buffer = self._render(opened, self._coordinates, sensor, self._seed(0))
         return upward(buffer[..., -6:].reshape(*buffer.shape[:2], 3, 2))
 
-    def _render(self, opened: _Opened, integrator: Any, sensor: Any, seed: Any) -> NDArray:
+    def _render(self, opened: OpenedScene, integrator: Any, sensor: Any, seed: Any) -> NDArray:
         image = integrator.render(opened.mitsuba_scene, sensor, seed)
         return np.array(image, dtype=np.float32)
 
@@ -250,92 +240,6 @@ class MitsubaBackend:
         if sampler == "stratified":
             description["sampler"]["jitter"] = False
         return self._mi.load_dict(description)
-
-
-class _Opened:
-    """A scene inside Mitsuba."""
-
-    def __init__(self, mitsuba: ModuleType, scene: Scene, copies: int) -> None:
-        self.scene = scene
-        self.noise_seed = 0
-        self._mi = mitsuba
-        self._copies = copies
-        self._meshes = PartMeshes(mitsuba, scene)
-        emitters, self._lights = emitter_descriptions(mitsuba, scene, copies)
-        self.mitsuba_scene = mitsuba.load_dict({"type": "scene", **self._meshes.shapes, **emitters})
-        self._parameters = mitsuba.traverse(self.mitsuba_scene)
-        self._part_of_shape = self._shape_table()
-        self.seen_from_behind = frozenset(
-            f"part_{part.part}"
-            for part in scene.info.parts
-            if UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path)).GetDoubleSidedAttr().Get()
-        )
-        self._emitted: dict[str, Any] = {}
-        self.background = Background.of(scene)
-        self.glow = part_glow(scene)
-        self.cut_out = has_cut_outs(scene)
-        if self.cut_out and mitsuba.variant().startswith("scalar"):
-            raise BackendError(
-                f"{scene.info.scene_id}: the opacity of a part comes from a texture, which needs "
-                "mitsuba's llvm or cuda variant."
-            )
-        self.update(0)
-
-    def update(self, noise_seed: int) -> None:
-        """Bring everything to the sample over the stage."""
-        self.noise_seed = noise_seed
-        self._meshes.move(self._parameters, self.scene)
-        poses = self.scene.world_transforms(self._lights)
-        for path, pose in zip(self._lights, poses, strict=True):
-            shown = emission(self.scene, path, pose, self._copies)
-            for copy in range(self._copies):
-                self._set_emitter(emitter_name(path, copy), shown.poses[copy], shown.power)
-        self._set("ambient.radiance.value", tuple(ambient_radiance(self.scene)))
-        self._parameters.update()
-
-    def parts_of(self, shape: NDArray[np.float32]) -> NDArray[np.int32]:
-        """Part number of each pixel of a shape index picture."""
-        return self._part_of_shape[np.rint(shape).astype(np.int64)]
-
-    def _set_emitter(self, name: str, pose: Any, power: Any) -> None:
-        parameters = self._parameters
-        kind = "intensity" if f"{name}.intensity.value" in parameters else "irradiance"
-        self._set(f"{name}.{kind}.value", tuple(power))
-        key = f"{name}.to_world"
-        matrix = tuple(map(tuple, pose))
-        if self._emitted.get(key) != matrix:
-            self._emitted[key] = matrix
-            transform = self._mi.AffineTransform4f(pose)
-            self._opaque(transform)
-            parameters[key] = transform
-
-    def _set(self, key: str, color: tuple[float, ...]) -> None:
-        if self._emitted.get(key) != color:
-            self._emitted[key] = color
-            value = self._mi.Color3f([float(c) for c in color])
-            self._opaque(value)
-            self._parameters[key] = value
-
-    def _opaque(self, value: Any) -> None:
-        # A literal would be compiled into the kernel, and each new value compile it again.
-        if not self._mi.variant().startswith("scalar"):
-            import drjit
-
-            drjit.make_opaque(value)
-
-    def _shape_table(self) -> NDArray[np.int32]:
-        """Part number by the index that the geometric pass gives for a shape."""
-        parts = [int(shape.id().removeprefix("part_")) for shape in self.mitsuba_scene.shapes()]
-        indices = np.arange(1, len(parts) + 1)
-        if not self._mi.variant().startswith("scalar"):
-            import drjit
-
-            # Shapes are numbered over all scenes of the process.
-            pointers = self.mitsuba_scene.shapes_dr()
-            indices = np.array(drjit.reinterpret_array(self._mi.UInt32, pointers))
-        table = np.zeros(int(indices.max(initial=0)) + 1, dtype=np.int32)
-        table[indices] = parts
-        return table
 
 
 def _geometry(
