@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -205,13 +206,13 @@ def test_an_audit_of_a_run_names_the_scenes_it_lacks_and_ends_with_3(tmp_path: P
     assert list(record["refused"]) == ["b"] and "b.obj" in record["refused"]["b"]
 
 
-FAKE_BUILD = f"""#!{sys.executable}
+FAKE_BUILD = """
 import json, os, sys
 request = json.load(sys.stdin)
 with open(os.environ["CALLS"], "a") as calls:
     calls.write("x")
 def say(job, error=""):
-    print(json.dumps({{"job": job, "error": error, "seconds": 0.1}}), flush=True)
+    print(json.dumps({"job": job, "error": error, "seconds": 0.1}), flush=True)
 if request["jobs"][0]["task"] == "unimportable":
     sys.exit("No module named 'robosuite'")
 say(-1)
@@ -228,7 +229,10 @@ def built(
 ) -> tuple[dict[str, str], int]:
     """Reasons of failures by task, and how many processes were started."""
     executable = folder / "python"
-    executable.write_text(FAKE_BUILD)
+    (folder / "build.py").write_text(FAKE_BUILD)
+    # No interpreter line: those hold no path with a space.
+    command = shlex.join([sys.executable, str(folder / "build.py")])
+    executable.write_text(f"#!/bin/sh\nexec {command}\n")
     executable.chmod(executable.stat().st_mode | stat.S_IXUSR)
     environment = os.environ | {"CALLS": str(folder / "calls")}
     monkeypatch.setattr(libero.sys, "executable", str(executable))
