@@ -102,14 +102,19 @@ def main() -> None:
     for name, model, convert in models(arguments.model or robot(), arguments.cache):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder)
-            compile_s = seconds(lambda model=model: mujoco.MjModel.from_xml_path(str(model)))
             first = seconds(lambda convert=convert, out=out: convert(out))
-            shutil.rmtree(out / "scenes")
-            again = seconds(lambda convert=convert, out=out: convert(out))
+            compiled, again = [], []
+            for _ in range(3):
+                shutil.rmtree(out / "scenes")
+                again.append(seconds(lambda convert=convert, out=out: convert(out)))
+                compiled.append(
+                    seconds(lambda model=model: mujoco.MjModel.from_xml_path(str(model)))
+                )
+            compile_s = min(compiled)
             (scene,) = (file.parent for file in out.rglob("scene.json"))
             textures = megabytes(scene / "textures")
             shutil.rmtree(scene / "textures", ignore_errors=True)
-            numbers = (compile_s, first - compile_s, again - compile_s)
+            numbers = (compile_s, first - compile_s, min(again) - compile_s)
             cells = [name, *(f"{number:.2f}" for number in numbers), megabytes(scene), textures]
             print(f"| {' | '.join([*cells, *peer(arguments.peer, model, out / 'peer')])} |")
 
