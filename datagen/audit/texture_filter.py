@@ -8,9 +8,9 @@ texture, colour or coordinate, not the filter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ from scenes import Scene, srgb_decode, srgb_encode
 Floats = NDArray[np.float64]
 Levels = tuple[NDArray[np.uint8], ...]
 _SMOOTH = 1.0
-_pyramids: WeakKeyDictionary[Scene, dict[tuple[Path, int], Levels]] = WeakKeyDictionary()
+_KEPT = 12
+"""Textures kept between views; large ones take 70 MB."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def filtered_albedo(scene: Scene, buffers: Buffers) -> FilteredAlbedo | None:
         file = texture_file(scene, each.path) if mine.any() else None
         if file is None:
             continue
-        display = _filtered(_levels(scene, file), st[mine].astype(np.float64))
+        display = _filtered(_levels(_TextureFile.of(file)), st[mine].astype(np.float64))
         linear = srgb_decode(display) * _scale(scene, each.path)
         shown[mine] = np.clip(srgb_encode(linear), 0.0, 1.0)
         textured |= mine
@@ -108,20 +109,34 @@ def _bilinear(texels: NDArray[np.uint8], st: Floats) -> Floats:
     return (upper * (1.0 - down) + under * down) / 255.0
 
 
-def _levels(scene: Scene, file: Path) -> Levels:
-    """Display picture and its halvings, kept while the scene is open."""
-    kept, key = _pyramids.setdefault(scene, {}), (file, file.stat().st_mtime_ns)
-    if key not in kept:
-        kept[key] = _halvings(file)
-    return kept[key]
+@dataclass(frozen=True)
+class _TextureFile:
+    """A texture's file, the same for all scenes that share it by links."""
+
+    path: Path = field(compare=False)
+    device: int
+    inode: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: Path) -> _TextureFile:
+        status = path.stat()
+        return cls(path, status.st_dev, status.st_ino, status.st_mtime_ns)
 
 
-def _halvings(file: Path) -> Levels:
-    with Image.open(file) as opened:
-        levels = [np.asarray(opened.convert("RGB"))]
-    while max(levels[-1].shape[:2]) > 1:
-        halved = _halved(_halved(levels[-1].astype(np.float32), 0), 1)
-        levels.append(np.rint(halved).astype(np.uint8))
+@lru_cache(maxsize=_KEPT)
+def _levels(file: _TextureFile) -> Levels:
+    """Display picture and its halvings."""
+    with Image.open(file.path) as opened:
+        picture = opened.convert("RGB")
+    levels = [np.asarray(picture)]
+    while max(picture.size) > 1:
+        if picture.width % 2 or picture.height % 2:
+            halved = _halved(_halved(levels[-1].astype(np.float32), 0), 1)
+            picture = Image.fromarray(np.rint(halved).astype(np.uint8))
+        else:
+            picture = picture.reduce(2)
+        levels.append(np.asarray(picture))
     return tuple(levels)
 
 
