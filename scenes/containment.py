@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scenes.errors import AssetError
-from scenes.raw_xml import Tag, declaration, nul_line, tags
+from scenes.raw_xml import Tag, read_xml, tags
 
 _FOLDERS = {
     "mesh": ("meshdir", "assetdir"),
@@ -106,14 +106,7 @@ def _read(
 ) -> None:
     if family not in families:
         families.append(family)
-    data = xml.read_bytes()
-    if declared := declaration(data):
-        raise AssetError(
-            f"{xml}: holds {declared}; models with document types or entities are not read. "
-            "Remove the declaration."
-        )
-    if line := nul_line(data):
-        raise AssetError(f"{xml}: line {line}: a NUL character; names and values hold none.")
+    data = read_xml(xml)
     for tag in tags(data):
         if tag.name == "compiler":
             for key, value in tag.attributes.items():

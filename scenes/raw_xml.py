@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from scenes.errors import AssetError
 
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = re.compile(rb"<\s*([A-Za-z_][\w.:-]*)((?:[^\"'<>]|\"[^\"]*\"|'[^']*')*+)>")
@@ -36,16 +39,23 @@ def tags(data: bytes) -> Iterator[Tag]:
         yield Tag(match[1].decode(), dict(pairs))
 
 
-def declaration(data: bytes) -> str | None:
-    """Name the first document type or entity declaration of an XML file, if it has one."""
-    found = _DECLARATION.search(_COMMENT.sub(b"", data))
-    return f"<!{found[1].decode().upper()}" if found else None
+def read_xml(path: Path) -> bytes:
+    """Read an XML file that declares nothing and holds no NUL character.
 
-
-def nul_line(data: bytes) -> int | None:
-    """Line, from 1, of the first NUL character, also of one written as a reference."""
-    found = _NUL.search(data)
-    return data.count(b"\n", 0, found.start()) + 1 if found else None
+    Raises:
+        AssetError: It has a document type or entity declaration, or a NUL character, be it one
+            written as a reference; names the file and the line.
+    """
+    data = path.read_bytes()
+    if found := _DECLARATION.search(_COMMENT.sub(b"", data)):
+        raise AssetError(
+            f"{path}: holds <!{found[1].decode().upper()}; models with document types or entities "
+            "are not read. Remove the declaration."
+        )
+    if found := _NUL.search(data):
+        line = data.count(b"\n", 0, found.start()) + 1
+        raise AssetError(f"{path}: line {line}: a NUL character; names and values hold none.")
+    return data
 
 
 def _decoded(value: bytes) -> str:

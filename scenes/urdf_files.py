@@ -13,7 +13,7 @@ from scenes.containment import Roots
 from scenes.errors import AssetError
 from scenes.finite import refuse_non_finite_mesh
 from scenes.obj_objects import merged_objects
-from scenes.raw_xml import declaration, nul_line
+from scenes.raw_xml import read_xml
 
 READABLE = (".stl", ".obj", ".msh")
 _PACKAGE, _FILE = "package://", "file://"
@@ -72,14 +72,7 @@ def read_urdf(settings: UrdfSource) -> UrdfModel:
 
 
 def _parse(source: Path) -> ElementTree.Element:
-    data = source.read_bytes()
-    if declared := declaration(data):
-        raise AssetError(
-            f"{source}: holds {declared}; models with document types or entities are not read. "
-            "Remove the declaration."
-        )
-    if line := nul_line(data):
-        raise AssetError(f"{source}: line {line}: a NUL character; names and values hold none.")
+    data = read_xml(source)
     try:
         root = ElementTree.fromstring(data)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
