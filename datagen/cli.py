@@ -204,19 +204,27 @@ def convert(
         Literal["boxes", "body_box", "object_box", "hull"],
         typer.Option(help="What stands for the geoms that collide."),
     ] = "boxes",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=1e6, metavar="S", help="Longest time [s].")
+    ] = 300.0,
+    memory: Annotated[
+        float, typer.Option(min=0.5, max=1e6, metavar="GIB", help="Most memory [GiB].")
+    ] = 8.0,
 ) -> None:
     """Convert an MJCF, URDF or USD file to a labelled USD stage with a MuJoCo model.
 
     A report tells what became of each element.
     """
     from datagen.conversion import convert_file
+    from scenes.config import ConversionLimits
 
+    limits = ConversionLimits(timeout=timeout, memory=memory)
     options = {
         "tessellation": tessellation,
         "up_axis": up_axis,
         "meters_per_unit": meters_per_unit,
     }
-    for line in convert_file(scene, out, roots or (), packages or (), collision, options):
+    for line in convert_file(scene, out, roots or (), packages or (), collision, options, limits):
         typer.echo(line)
 
 

@@ -25,7 +25,7 @@ from datagen.config_errors import validation_sentences
 from datagen.config_file import apply_overrides, read_yaml
 from datagen.errors import ConfigError
 from randomizers import RandomizeSection
-from scenes.config import SourceConfig
+from scenes.config import ConversionLimits, SourceConfig
 from writers import OutputConfig
 
 SamplesPerPixel = Literal[1, 4, 16, 64, 256, 1024, 4096]
@@ -96,8 +96,8 @@ def cache_folder() -> Path:
 class RunConfig(_Settings):
     """Everything that one run is made from.
 
-    Paths are taken from the current folder. Only `output`, `cache` and `workers` do not
-    decide what the rows hold.
+    Paths are taken from the current folder. Only `output`, `cache`, `workers` and `conversion`
+    do not decide what the rows hold.
     """
 
     seed: int = Field(default=0, ge=0, lt=2**63)
@@ -115,6 +115,9 @@ class RunConfig(_Settings):
 
     scenes: tuple[SourceConfig, ...] = Field(min_length=1)
     """What the scenes are made from."""
+
+    conversion: ConversionLimits = ConversionLimits()
+    """What reading and converting one scene may take; one that takes more is refused."""
 
     samples_per_state: int = Field(default=1, ge=1, le=10_000_000)
     """Samples of each state; each is an episode of one frame with draws of its own."""

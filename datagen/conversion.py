@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from datagen.errors import ConfigError
-from scenes import Scene, convert_mjcf, convert_urdf, convert_usd
-from scenes.config import Collision, MjcfSource, UrdfSource, UsdSource
+from scenes import Converter
+from scenes.config import Collision, ConversionLimits, MjcfSource, UrdfSource, UsdSource
 from scenes.kinds import source_kind
 
 _OPTIONS = {
@@ -20,6 +20,7 @@ _OPTIONS = {
     "up_axis": "--up-axis",
     "meters_per_unit": "--meters-per-unit",
 }
+_SOURCES = {"mjcf": MjcfSource, "urdf": UrdfSource, "usd": UsdSource}
 _OF_KIND = {
     "mjcf": ("tessellation",),
     "urdf": ("packages", "tessellation"),
@@ -34,6 +35,7 @@ def convert_file(
     packages: Iterable[str],
     collision: Collision,
     options: Mapping[str, object],
+    limits: ConversionLimits,
 ) -> list[str]:
     """Convert a file and tell what became of it, line by line.
 
@@ -44,6 +46,7 @@ def convert_file(
         packages: Folders of packages, each as `NAME=FOLDER`.
         collision: What stands for what collides.
         options: `tessellation`, `up_axis` and `meters_per_unit`, None where not given.
+        limits: What it may take.
 
     Raises:
         ConfigError: The folder exists, or an option does not fit.
@@ -64,11 +67,13 @@ def convert_file(
             raise ConfigError(f"{_OPTIONS[name]}: has no meaning for {kind.upper()}.")
     settings: dict[str, Any] = {"path": scene, "roots": tuple(roots), "collision": collision}
     try:
-        _convert(kind, out, settings | given)
+        source = _SOURCES[kind].model_validate(settings | given)
     except ValidationError as error:
         problem = error.errors()[0]
         option = _OPTIONS.get(str(problem["loc"][0]), str(problem["loc"][0]))
         raise ConfigError(f"{option}: {problem['input']!r}: {problem['msg']}.") from error
+    with Converter(limits) as converter:
+        converter.convert(source, out)
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     counts = ", ".join(f"{count} {name}" for name, count in report["counts_out"].items())
     return [
@@ -79,15 +84,6 @@ def convert_file(
             for line in report[title]
         ),
     ]
-
-
-def _convert(kind: str, out: Path, settings: Mapping[str, Any]) -> None:
-    converters: dict[str, Callable[[], Scene]] = {
-        "mjcf": lambda: convert_mjcf(settings["path"], out, source=MjcfSource(**settings)),
-        "urdf": lambda: convert_urdf(out, UrdfSource(**settings)),
-        "usd": lambda: convert_usd(out, UsdSource(**settings)),
-    }
-    converters[kind]()
 
 
 def _packages(packages: Iterable[str]) -> dict[str, Path]:

@@ -20,16 +20,14 @@ from randomizers import bind
 from scenes import (
     Bundle,
     BundleRequest,
+    Converter,
     MissingExtraError,
     Scene,
     SceneError,
     SceneInfo,
     StorageError,
     libero_scene,
-    mjcf_scene,
     try_libero_bundles,
-    urdf_scene,
-    usd_scene,
 )
 from scenes.config import LiberoSource
 from writers import WriteError, label_bits
@@ -77,7 +75,9 @@ class PreparedRun:
     @property
     def deciding_config(self) -> dict[str, Any]:
         """The config's settings that decide what rows hold, as JSON values."""
-        return json.loads(self.config.model_dump_json(exclude={"output", "workers", "cache"}))
+        return json.loads(
+            self.config.model_dump_json(exclude={"output", "workers", "cache", "conversion"})
+        )
 
     def jobs(self) -> list[ShardJob]:
         """All shards of the plan as jobs, but for those of refused scenes."""
@@ -175,13 +175,26 @@ def prepare_scenes(
         scenes.SceneError: Every scene is refused.
         scenes.StorageError: The cache cannot be written.
     """
+    with Converter(config.conversion) as converter:
+        if any(config.scenes[plan.config_index].libero is None for plan in plans):
+            converter.start()
+        return _prepared(config, plans, backends, progress, converter)
+
+
+def _prepared(
+    config: RunConfig,
+    plans: Sequence[ScenePlan],
+    backends: Container[str],
+    progress: RunProgress,
+    converter: Converter,
+) -> PreparedScenes:
     bundles = _bundles(config, plans, progress)
     prepared: dict[str, PreparedScene] = {}
     refusals: dict[str, SceneError] = {}
     for number, plan in enumerate(plans, 1):
         progress.stage(f"scene {number}/{len(plans)}: {plan.scene_id}")
         try:
-            scene = _scene(config, plan, bundles)
+            scene = _scene(config, plan, bundles, converter)
         except (StorageError, MissingExtraError):
             raise
         except SceneError as error:
@@ -204,7 +217,12 @@ def _sentence(error: SceneError) -> str:
     return " ".join(str(error).split())
 
 
-def _scene(config: RunConfig, plan: ScenePlan, bundles: Mapping[str, Bundle | SceneError]) -> Scene:
+def _scene(
+    config: RunConfig,
+    plan: ScenePlan,
+    bundles: Mapping[str, Bundle | SceneError],
+    converter: Converter,
+) -> Scene:
     """Build or find a scene.
 
     Raises:
@@ -218,12 +236,9 @@ def _scene(config: RunConfig, plan: ScenePlan, bundles: Mapping[str, Bundle | Sc
         states = [state.initial_state or 0 for state in plan.states]
         mode, collision = source.libero.state, source.libero.collision
         return libero_scene(bundle, states, mode, config.cache, collision)[0]
-    if source.urdf is not None:
-        return urdf_scene(source.urdf, config.cache)
-    if source.usd is not None:
-        return usd_scene(source.usd, config.cache)
-    assert source.mjcf is not None
-    return mjcf_scene(source.mjcf, config.cache)
+    file = source.mjcf or source.urdf or source.usd
+    assert file is not None
+    return converter.scene(file, config.cache)
 
 
 def _check_lights(config: RunConfig, scene_id: str, scene: Scene) -> None:
@@ -249,8 +264,8 @@ def _all_refused(refusals: Mapping[str, SceneError]) -> SceneError:
     if len(refusals) == 1:
         (error,) = refusals.values()
         return error
-    lines = [f"{scene_id}: {error}" for scene_id, error in refusals.items()]
-    return SceneError("\n".join(["Every scene was refused:", *lines]))
+    lines = [f"{scene_id}: {_sentence(error)}" for scene_id, error in refusals.items()]
+    return SceneError("Every scene was refused:", *lines)
 
 
 def class_table(prepared: Mapping[str, PreparedScene]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from scenes.bundle import Bundle
 from scenes.cameras import Pinhole, camera_path, pinhole
 from scenes.colors import srgb_decode, srgb_encode
 from scenes.converted import convert_mjcf, libero_scene, mjcf_scene
+from scenes.converter import Converter
 from scenes.errors import AssetError, MissingExtraError, SceneError, StorageError
 from scenes.info import SceneInfo
 from scenes.libero import (
@@ -24,6 +25,7 @@ __all__ = [
     "AssetError",
     "Bundle",
     "BundleRequest",
+    "Converter",
     "Matrix",
     "MissingExtraError",
     "Pinhole",

@@ -231,6 +231,10 @@ class UsdSource(_Settings):
     for each object (`object_box`), or a convex hull for each (`hull`)."""
 
 
+FileSource = MjcfSource | UrdfSource | UsdSource
+"""A source that is a file."""
+
+
 class SourceConfig(_Settings):
     """One source of scenes: exactly one of the kinds below."""
 
@@ -252,3 +256,13 @@ class SourceConfig(_Settings):
         if sum(kind is not None for kind in kinds) != 1:
             raise ValueError("a source is exactly one of: libero, mjcf, urdf, usd")
         return self
+
+
+class ConversionLimits(_Settings):
+    """What the process that reads sources and converts them may take for one scene."""
+
+    timeout: float = Field(default=300.0, gt=0, le=1e6, allow_inf_nan=False)
+    """Longest time [s]."""
+
+    memory: float = Field(default=8.0, ge=0.5, le=1e6, allow_inf_nan=False)
+    """Most memory [GiB]."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scenes.errors import AssetError
-from scenes.raw_xml import Tag, read_xml, tags
+from scenes.raw_xml import Tag, ends, read_xml, tags
+from scenes.xml_sizes import refuse_large_sizes
 
 _FOLDERS = {
     "mesh": ("meshdir", "assetdir"),
@@ -107,7 +108,9 @@ def _read(
     if family not in families:
         families.append(family)
     data = read_xml(xml)
-    for tag in tags(data):
+    found = list(tags(data))
+    refuse_large_sizes(source, xml, found, ends(data, "replicate"))
+    for tag in found:
         if tag.name == "compiler":
             for key, value in tag.attributes.items():
                 family.settings.setdefault(key, set()).add(value)

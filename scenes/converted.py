@@ -10,7 +10,6 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-from filelock import FileLock
 from numpy.typing import NDArray
 
 from scenes.bundle import Bundle
@@ -20,15 +19,19 @@ from scenes.conversion import Description
 from scenes.errors import SceneError
 from scenes.grouping import Grouping, ObjectName, named_grouping
 from scenes.info import SCENE_FORMAT
+from scenes.locks import Waiting, held_lock, patiently
 from scenes.mjcf import convert_model
 from scenes.mujoco_warnings import mujoco_warnings
 from scenes.scene import Scene
+from scenes.scene_cache import lock_file, scene_of_cache
 from scenes.settle import settle
 from scenes.states import Placement, write_state
 from scenes.tessellation import refine
 
 CONVERTER = 11
 """Raised whenever the same source would give another stage; part of the cache key."""
+
+_NAME_BYTES = 80
 
 VISUAL_GROUP = 1
 """robosuite's group of visual geoms."""
@@ -53,10 +56,15 @@ def convert_mjcf(path: Path, out: Path, *, source: MjcfSource | None = None) -> 
     return _convert_compiled(_compile_mjcf(path, source), out, source)
 
 
-def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
+def mjcf_scene(source: MjcfSource, cache: Path, waiting: Waiting = patiently) -> Scene:
     """Open the scene of a MuJoCo XML file, converted on first use.
 
     The cache key is the compiled model, so an edited file or mesh makes a new scene.
+
+    Args:
+        source: The file and how it is read.
+        cache: Folder of the cache.
+        waiting: Told while another process converts it.
 
     Raises:
         SceneError: The source is refused.
@@ -64,10 +72,7 @@ def mjcf_scene(source: MjcfSource, cache: Path) -> Scene:
     compiled = _compile_mjcf(source.path, source)
     settings = source.model_dump_json(exclude={"path", "roots"})
     folder = cache_folder(cache, source.path.stem, model_digest(compiled.model), settings)
-    with FileLock(f"{folder}.lock"):
-        if not folder.exists():
-            _convert_compiled(compiled, folder, source)
-    return Scene.open(folder)
+    return scene_of_cache(folder, lambda: _convert_compiled(compiled, folder, source), waiting)
 
 
 def libero_scene(
@@ -102,16 +107,23 @@ def libero_scene(
     names = [f"{mode}_{number:03d}" for number in numbers]
     settings = "" if collision == "boxes" else f"collision={collision}"
     folder = cache_folder(cache, bundle.info.task, bundle.digest, settings)
-    with FileLock(f"{folder}.lock"):
-        compiled: CompiledModel | None = None
-        if not folder.exists():
-            compiled = _compiled(bundle)
-            _convert_bundle(bundle, compiled, folder, cache, collision)
-        scene = Scene.open(folder)
-        missing = [n for n in zip(numbers, names, strict=True) if n[1] not in scene.state_names]
-        if missing:
-            model = (compiled or _compiled(bundle)).model
-            for number, name in missing:
+    models: list[CompiledModel] = []
+
+    def compiled() -> CompiledModel:
+        if not models:
+            models.append(_compiled(bundle))
+        return models[0]
+
+    def make() -> None:
+        _convert_bundle(bundle, compiled(), folder, cache, collision)
+
+    scene = scene_of_cache(folder, make, patiently)
+    if set(names) <= set(scene.state_names):
+        return scene, names
+    with held_lock(lock_file(folder)):
+        for number, name in zip(numbers, names, strict=True):
+            if name not in Scene.open(folder).state_names:
+                model = compiled().model
                 placement = Placement(_qpos(bundle, model, number, mode))
                 write_state(folder, scene.info, model, name, placement)
     return Scene.open(folder), names
@@ -232,9 +244,8 @@ def cache_folder(cache: Path, name: str, digest: str, settings: str) -> Path:
     key: Mapping[str, str] = {**converter_versions(), "settings": settings, "digest": digest}
     text = f"{SCENE_FORMAT}/{CONVERTER}/{sorted(key.items())}"
     short = blake2b(text.encode(), digest_size=8).hexdigest()
-    folder = cache / "scenes" / f"{name[:80]}-{short}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    return folder
+    start = name.encode(errors="replace")[:_NAME_BYTES].decode(errors="ignore")
+    return cache / "scenes" / f"{start}-{short}"
 
 
 def converter_versions() -> dict[str, str]:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 
 class SceneError(Exception):
-    """A scene was refused or could not be made; the message is one sentence for the user."""
+    """A scene was refused or could not be made; the message is one sentence for the user.
+
+    Args:
+        lines: The sentence, or several, one a line. What a terminal would not show as letters
+            (line ends, escape characters, bytes that are no text) is spelled out.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*map(spelled_out, lines))
+
+    def __str__(self) -> str:
+        return "\n".join(self.args)
 
 
 class StorageError(SceneError):
@@ -15,5 +26,17 @@ class AssetError(SceneError):
     """A mesh, a texture or another file that a scene needs is missing or not usable."""
 
 
+class ConversionFault(SceneError):
+    """A fault of this package ended a conversion; its trace is among the error's notes."""
+
+
 class MissingExtraError(SceneError):
     """An optional dependency is not installed; the message holds the pip command."""
+
+
+def spelled_out(text: str) -> str:
+    r"""Give a text with each character that is no visible one as its escape, such as `\n`."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )

@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 import scenes
 from scenes.bundle import FORMAT_VERSION, PACKAGES, Bundle
 from scenes.errors import SceneError, StorageError
 from scenes.libero_catalogue import SuiteInfo, TaskInfo, installed_catalogue
+from scenes.locks import held_lock
 
 if TYPE_CHECKING:
     from scenes.libero_build import Answer, Job, Request
@@ -102,7 +101,7 @@ def libero_bundles(
     refusals = [each for each in tried if isinstance(each, SceneError)]
     if refusals:
         notes = dict.fromkeys(note for each in refusals for note in getattr(each, "__notes__", ()))
-        raise SceneError("\n".join([*dict.fromkeys(map(str, refusals)), *notes]))
+        raise SceneError(*dict.fromkeys(map(str, refusals)), *notes)
     return [each for each in tried if isinstance(each, Bundle)]
 
 
@@ -190,7 +189,7 @@ def _build_missing(
         # Always in the same order, so that two processes never wait for each other.
         for job in sorted(jobs, key=lambda job: job["target"]):
             name = Path(job["target"]).name
-            stack.enter_context(FileLock(locks / f"{job['suite']}-{name[-16:]}.lock"))
+            stack.enter_context(held_lock(locks / f"{job['suite']}-{name[-16:]}.lock"))
         missing = [job for job in jobs if _opened(job["target"]) is None]
         for job in missing:
             _clear(Path(job["target"]))
@@ -233,7 +232,7 @@ def _run_build(
         scratch = Path(name)
         with (scratch / "log").open("w+", encoding="utf-8", errors="replace") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "scenes.libero_build"],
+                [sys.executable, "-P", "-m", "scenes.libero_build"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -258,7 +257,8 @@ def _run_build(
         reasons |= dict.fromkeys(range(max(answered, 0), settled), reason)
     failures: dict[str, SceneError] = {}
     for number, reason in reasons.items():
-        failure = SceneError(f"{jobs[number]['suite']}/{jobs[number]['task']}: {reason}")
+        sentence = " ".join(reason.split())
+        failure = SceneError(f"{jobs[number]['suite']}/{jobs[number]['task']}: {sentence}")
         if printed:
             failure.add_note(f"The build printed:\n{printed}")
         failures[jobs[number]["target"]] = failure

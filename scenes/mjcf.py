@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from scenes.scene import Scene
 from scenes.skybox import convert_skybox
 from scenes.stand_ins import stand_in_geoms
 from scenes.states import Placement, posed, write_state
+from scenes.temporary import temporary_folder
 from scenes.textures import TextureFiles
 
 _TEXTURES = "textures"
@@ -58,8 +58,7 @@ def convert_model(
     """
     refuse_inexpressible(compiled.model, description.source)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        temporary = temporary_folder(out.parent)
     except OSError as error:
         raise StorageError(f"{out}: cannot be written: {error.strerror or error}.") from error
     try:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
-import trimesh
 from numpy.typing import NDArray
 from pxr import Gf, Usd, UsdGeom, UsdPhysics, Vt
-from scipy.spatial import QhullError
 
 from scenes.conversion import Collider, Conversion
 from scenes.geom_extents import geom_extent
@@ -24,6 +23,9 @@ from scenes.meshes import geom_triangles, plane_half_extents
 from scenes.names import provenance
 from scenes.scene import Matrix, matrix_value
 from scenes.transforms import rigid_inverse
+
+if TYPE_CHECKING:
+    import trimesh
 
 FLAT = 1e-6
 """Half extent up to which a shape counts as flat [m]."""
@@ -92,6 +94,10 @@ def _geom_boxes(conversion: Conversion, colliders: Iterable[Collider]) -> Iterat
 
 
 def _hulls(conversion: Conversion, colliders: Iterable[Collider]) -> Iterator[_Proxy]:
+    # They load slowly, and few scenes want hulls.
+    import trimesh
+    from scipy.spatial import QhullError
+
     for collider, box in zip(colliders, _geom_boxes(conversion, colliders), strict=True):
         points = geom_triangles(conversion.model, collider.geom, -1).points.astype(np.float64)
         try:

@@ -14,6 +14,7 @@ from scenes.errors import AssetError
 
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = re.compile(rb"<\s*([A-Za-z_][\w.:-]*)((?:[^\"'<>]|\"[^\"]*\"|'[^']*')*+)>")
+_END = re.compile(rb"</\s*([A-Za-z_][\w.:-]*)\s*>")
 _ATTRIBUTE = re.compile(rb"([A-Za-z_][\w.:-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _DECLARATION = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _NUL = re.compile(rb"\0|&#(?:0+|[xX]0+);")
@@ -27,6 +28,10 @@ class Tag:
 
     name: str
     attributes: Mapping[str, str]
+    place: int
+    """Where it ends, in bytes from the start of the file without its comments."""
+    empty: bool
+    """It closes itself."""
 
 
 def tags(data: bytes) -> Iterator[Tag]:
@@ -36,7 +41,14 @@ def tags(data: bytes) -> Iterator[Tag]:
             (found[1].decode(), _decoded(found[2] if found[2] is not None else found[3]))
             for found in _ATTRIBUTE.finditer(match[2])
         )
-        yield Tag(match[1].decode(), dict(pairs))
+        empty = match[2].rstrip().endswith(b"/")
+        yield Tag(match[1].decode(), dict(pairs), match.end(), empty)
+
+
+def ends(data: bytes, name: str) -> list[int]:
+    """Places of the closing tags of a name, as `Tag.place` counts."""
+    found = _END.finditer(_COMMENT.sub(b"", data))
+    return [match.start() for match in found if match[1].decode() == name]
 
 
 def read_xml(path: Path) -> bytes:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-from filelock import FileLock
 
 from scenes.additions import add_cameras, add_light
 from scenes.compilation import CompiledModel
@@ -21,10 +20,12 @@ from scenes.converted import (
 from scenes.errors import AssetError, SceneError
 from scenes.finite import refuse_non_finite_model
 from scenes.grouping import Grouping, ObjectName, named_grouping
+from scenes.locks import Waiting, patiently
 from scenes.mjcf import convert_model
 from scenes.mujoco_warnings import mujoco_warnings
 from scenes.names import label_of
 from scenes.scene import Scene
+from scenes.scene_cache import scene_of_cache
 from scenes.states import Placement
 from scenes.tessellation import refine
 from scenes.urdf_files import read_urdf
@@ -50,10 +51,15 @@ def convert_urdf(out: Path, source: UrdfSource) -> Scene:
     return _convert(*compile_urdf(source), out, source)
 
 
-def urdf_scene(source: UrdfSource, cache: Path) -> Scene:
+def urdf_scene(source: UrdfSource, cache: Path, waiting: Waiting = patiently) -> Scene:
     """Open the scene of a URDF file, converted on first use.
 
     The cache key is the compiled model, so an edited file or mesh makes a new scene.
+
+    Args:
+        source: The file and how it is read.
+        cache: Folder of the cache.
+        waiting: Told while another process converts it.
 
     Raises:
         SceneError: The source is refused.
@@ -62,10 +68,7 @@ def urdf_scene(source: UrdfSource, cache: Path) -> Scene:
     settings = source.model_dump_json(exclude={"path", "packages", "roots"})
     digest = model_digest(compiled.model)
     folder = cache_folder(cache, source.path.stem, digest, f"urdf {settings}")
-    with FileLock(f"{folder}.lock"):
-        if not folder.exists():
-            _convert(compiled, robot, folder, source)
-    return Scene.open(folder)
+    return scene_of_cache(folder, lambda: _convert(compiled, robot, folder, source), waiting)
 
 
 def compile_urdf(source: UrdfSource) -> tuple[CompiledModel, str]:

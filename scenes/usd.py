@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from filelock import FileLock
-
 from scenes.config import UsdSource
 from scenes.conversion import Description
 from scenes.converted import cache_folder, converter_versions
 from scenes.errors import SceneError
+from scenes.locks import Waiting, patiently
 from scenes.mjcf import convert_model
 from scenes.scene import Scene
+from scenes.scene_cache import scene_of_cache
 from scenes.states import Placement
 from scenes.usd_files import UsdFiles, usd_files
 from scenes.usd_scene import compile_usd
@@ -36,10 +36,15 @@ def convert_usd(out: Path, source: UsdSource) -> Scene:
     return _convert(usd_files(source.path, source.roots), out, source)
 
 
-def usd_scene(source: UsdSource, cache: Path) -> Scene:
+def usd_scene(source: UsdSource, cache: Path, waiting: Waiting = patiently) -> Scene:
     """Open the scene of a USD stage, converted on first use.
 
     The cache key is the content of all files that the stage names.
+
+    Args:
+        source: The stage and how it is read.
+        cache: Folder of the cache.
+        waiting: Told while another process converts it.
 
     Raises:
         SceneError: The source is refused.
@@ -47,10 +52,11 @@ def usd_scene(source: UsdSource, cache: Path) -> Scene:
     files = usd_files(source.path, source.roots)
     settings = source.model_dump_json(exclude={"path", "roots"})
     folder = cache_folder(cache, source.path.stem, files.digest, f"usd {settings}")
-    with FileLock(f"{folder}.lock"):
-        if not folder.exists():
-            _convert(files, folder, source, texture_store=cache / "textures")
-    return Scene.open(folder)
+
+    def make() -> None:
+        _convert(files, folder, source, texture_store=cache / "textures")
+
+    return scene_of_cache(folder, make, waiting)
 
 
 def _convert(

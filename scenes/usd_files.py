@@ -11,6 +11,7 @@ from pxr import Ar, Sdf, Tf, UsdUtils
 
 from scenes.containment import Roots, leads_somewhere
 from scenes.errors import AssetError
+from scenes.usd_text import refuse_undecodable
 
 _FOREIGN = (".mdl",)
 """Shader sources of other renderers, looked up along search paths; nothing of them is read."""
@@ -74,11 +75,17 @@ class _Walk:
         file = _file_of(layer)
         self.layers.add(file.resolve())
         self.seen.add(layer)
+        refuse_undecodable(file)
         try:
             opened = Sdf.Layer.FindOrOpen(layer)
             named = UsdUtils.ExtractExternalReferences(layer) if opened else ()
         except Tf.ErrorException as error:
             raise AssetError(f"{layer}: not a readable USD file: {usd_reason(error)}.") from error
+        except UnicodeDecodeError as error:
+            shown = undecodable(error)
+            raise AssetError(
+                f"{layer}: the path {shown} that it names holds bytes that are not UTF-8."
+            ) from error
         if opened is None:
             raise AssetError(f"{layer}: not a readable USD file.")
         for asset in sorted({name for names in named for name in names if name}):
@@ -119,10 +126,19 @@ def _file_of(name: str) -> Path:
 
 def usd_reason(error: Tf.ErrorException) -> str:
     """First sentence of what USD says, without its source places."""
-    for line in str(error).splitlines():
+    try:
+        said = str(error)
+    except UnicodeDecodeError as unreadable:
+        said = undecodable(unreadable)
+    for line in said.splitlines():
         _, colon, text = line.partition(".h : '")
         if not colon:
             _, colon, text = line.partition(".cpp : '")
         if colon:
             return " ".join(text.split()).removesuffix("'").rstrip(".")
-    return " ".join(str(error).split()).rstrip(".")
+    return " ".join(said.split()).rstrip(".")
+
+
+def undecodable(error: UnicodeDecodeError) -> str:
+    """Text whose bytes are not all UTF-8, these spelled out."""
+    return error.object.decode(errors="backslashreplace")

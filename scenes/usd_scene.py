@@ -22,7 +22,7 @@ from scenes.skybox import SIDES
 from scenes.transforms import rigid_inverse
 from scenes.usd_bodies import Bodies, UsdBody, bounds, collision_shape
 from scenes.usd_cameras import UsdCamera, read_camera
-from scenes.usd_files import UsdFiles, usd_reason
+from scenes.usd_files import UsdFiles, undecodable, usd_reason
 from scenes.usd_lights import read_lighting
 from scenes.usd_looks import Looks
 from scenes.usd_model import VISUAL, Names, build_model
@@ -62,6 +62,10 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
         return _compile(settings, files)
     except Tf.ErrorException as error:
         raise AssetError(f"{settings.path}: USD refuses this: {usd_reason(error)}.") from error
+    except UnicodeDecodeError as error:
+        raise AssetError(
+            f"{settings.path}: '{undecodable(error)}' holds bytes that are not UTF-8."
+        ) from error
 
 
 def _compile(settings: UsdSource, files: UsdFiles | None) -> UsdModel:
