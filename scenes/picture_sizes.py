@@ -6,6 +6,7 @@ import struct
 from pathlib import Path
 
 import mujoco
+from PIL import Image
 
 from scenes.errors import AssetError
 
@@ -13,6 +14,9 @@ LARGEST_SIDE = 16384
 """Longest side of a picture [pixel]; a stack of six cube sides may be six times as high."""
 MOST_PIXELS = 2**27
 """Most pixels of a picture."""
+
+# Pillow would warn of pictures that are allowed here.
+Image.MAX_IMAGE_PIXELS = MOST_PIXELS
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_HEADER = struct.Struct(">8s8xII")

@@ -14,6 +14,7 @@ from pxr import Sdf, Vt
 from scenes.errors import SceneError
 from scenes.finite import refuse_far
 from scenes.info import SceneInfo
+from scenes.pose_data import pose_data
 from scenes.sample import TRANSFORM
 from scenes.scene import Matrix, matrix_value
 from scenes.transforms import looking_along, rigid
@@ -37,7 +38,7 @@ def posed(model: mujoco.MjModel, placement: Placement) -> mujoco.MjData:
     Raises:
         SceneError: The placement has the wrong length or is not finite.
     """
-    data = mujoco.MjData(model)
+    data = pose_data(model)
     for name, value in vars(placement).items():
         if value is None:
             continue

@@ -128,3 +128,18 @@ def test_scene_with_a_broken_file_is_refused_with_the_remedy(tmp_path: Path, fil
     (broken / file).write_bytes((broken / file).read_bytes()[:60])
     with pytest.raises(SceneError, match=rf"{file}: .*Remove the folder"):
         Scene.open(broken)
+
+
+def test_poses_of_many_free_bodies_take_none_of_the_space_for_contacts() -> None:
+    """And are those that MuJoCo computes with it."""
+    body = '<body pos="{0} 0 1" euler="{0} 20 0"><freejoint/><geom size=".1"/></body>'
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{''.join(body.format(k) for k in range(700))}</worldbody></mujoco>"
+    )
+    assert model.narena > 2**29
+    data = posed(model, Placement(model.qpos0))
+    assert data.narena < 2**25
+    known = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, known)
+    np.testing.assert_array_equal(data.xpos, known.xpos)
+    np.testing.assert_array_equal(data.geom_xmat, known.geom_xmat)

@@ -18,6 +18,7 @@ from datagen.backends.mujoco_lens import hit_points, planar_depth, ray_direction
 from datagen.backends.mujoco_values import ModelValues
 from scenes import Pinhole, SampleLayer, Scene, pinhole
 from scenes.colors import srgb_decode
+from scenes.pose_data import pose_data
 
 MUJOCO_PASSES: frozenset[Pass] = frozenset(
     {"rgb", "part", "depth", "distance", "albedo", "position"}
@@ -143,7 +144,7 @@ class _Opened:
     def __init__(self, scene: Scene, display: bool, samples: int | None) -> None:
         self.scene = scene
         self._model = scene.load_model()
-        self._data = mujoco.MjData(self._model)
+        self._data = pose_data(self._model)
         self._values = ModelValues(scene, self._model, self._data)
         self._view = mujoco.MjvScene(self._model, self._model.ngeom + 100)
         self._option = mujoco.MjvOption()
