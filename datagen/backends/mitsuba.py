@@ -19,6 +19,7 @@ from datagen.backends.mitsuba_culled import first_front_faces, upward
 from datagen.backends.mitsuba_headlight import seen_through
 from datagen.backends.mitsuba_lights import COPIES, headlight_color, headlight_radiance
 from datagen.backends.mitsuba_scene import OpenedScene
+from datagen.backends.mitsuba_sensor import pinhole_sensor
 from datagen.backends.mitsuba_variant import Variant, load_mitsuba
 from datagen.stopwatch import Stopwatch
 from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
@@ -150,7 +151,7 @@ class MitsubaBackend:
         return self._opened
 
     def _look(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
-        sensor = self._sensor(view, "multijitter", self._spp)
+        sensor = pinhole_sensor(self._mi, view, "multijitter", self._spp)
         seed = self._seed(opened.noise_seed)
         with self._watch("path pass"):
             radiance = self._render(opened, self._path, sensor, seed)
@@ -186,7 +187,7 @@ class MitsubaBackend:
             part = opened.parts_of(hits.shape)
             hits.st[part == 0] = 0.0
             return _geometry(part, *found, view) | {"st": hits.st}
-        sensor = self._sensor(view, "stratified", 1)
+        sensor = pinhole_sensor(self._mi, view, "stratified", 1)
         buffer = self._render(opened, self._geometry, sensor, self._seed(0))
         shape, position, normal, albedo = (
             buffer[..., -10],
@@ -198,7 +199,7 @@ class MitsubaBackend:
         return _geometry(part, position, normal, albedo, view)
 
     def _texture_coordinates(self, opened: OpenedScene, view: Pinhole) -> NDArray[np.float32]:
-        sensor = self._sensor(view, "stratified", 1)
+        sensor = pinhole_sensor(self._mi, view, "stratified", 1)
         buffer = self._render(opened, self._coordinates, sensor, self._seed(0))
         return upward(buffer[..., -6:].reshape(*buffer.shape[:2], 3, 2))
 
@@ -214,32 +215,6 @@ class MitsubaBackend:
         seed = self._mi.UInt32(value)
         drjit.make_opaque(seed)
         return seed
-
-    def _sensor(self, view: Pinhole, sampler: str, count: int) -> Any:
-        matrix = view.T_world_camera @ np.diag([-1.0, -1.0, 1.0, 1.0])
-        focal = view.K[0, 0]
-        description: dict[str, Any] = {
-            "type": "perspective",
-            "to_world": self._mi.ScalarTransform4f(matrix),
-            "fov": float(np.degrees(2.0 * np.arctan(view.height / (2.0 * focal)))),
-            "fov_axis": "y",
-            "near_clip": view.near,
-            "far_clip": view.far,
-            "principal_point_offset_x": float(0.5 - view.K[0, 2] / view.width),
-            "principal_point_offset_y": float(0.5 - view.K[1, 2] / view.height),
-            "sampler": {"type": sampler, "sample_count": count},
-            "film": {
-                "type": "hdrfilm",
-                "width": view.width,
-                "height": view.height,
-                "rfilter": {"type": "box"},
-                "pixel_format": "rgba",
-                "component_format": "float32",
-            },
-        }
-        if sampler == "stratified":
-            description["sampler"]["jitter"] = False
-        return self._mi.load_dict(description)
 
 
 def _geometry(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from datagen.backends.mitsuba_sensor import pinhole_sensor
 from scenes import Pinhole
 
 # Step behind a culled face, relative to the distance from the camera: a spawned ray's usual offset
@@ -45,18 +46,14 @@ def first_front_faces(
     """
     import drjit as dr
 
-    origins, directions = _rays(view)
-    direction, next_column, next_row = (mitsuba.Vector3f(d.T) for d in directions)
-    start = mitsuba.Point3f(origins.T)
-    along = directions[0] @ view.T_world_camera[:3, 2].astype(np.float32)
-    reach = mitsuba.Float((view.far - view.near) / along)
-    center = mitsuba.Point3f(*view.T_world_camera[:3, 3].tolist())
+    lens = _rays(mitsuba, view)
+    start, direction, reach = lens.o, lens.d, lens.maxt
     shapes = scene.shapes_dr()
     open_shapes = [
         index for index, shape in enumerate(scene.shapes()) if shape.id() in seen_from_behind
     ]
     active = mitsuba.Bool(True)
-    count = len(origins)
+    count = view.width * view.height
     passed = dr.zeros(mitsuba.Float, count)
     shape = dr.zeros(mitsuba.UInt32, count)
     position = dr.zeros(mitsuba.Point3f, count)
@@ -77,7 +74,7 @@ def first_front_faces(
         normal[kept] = mitsuba.Normal3f(hit.sh_frame.n)
         albedo[kept] = hit.bsdf().eval_diffuse_reflectance(hit, kept)
         st[kept] = hit.uv
-        to_column[kept], to_row[kept] = _st_steps(mitsuba, hit, center, next_column, next_row)
+        to_column[kept], to_row[kept] = _st_steps(mitsuba, hit, lens)
         active = found & ~front
         passed = dr.select(active, (passed + hit.t) * (1.0 + _STEP), passed)
         dr.eval(shape, position, normal, albedo, st, to_column, to_row, active, passed)
@@ -101,30 +98,17 @@ def upward(uv: NDArray[Any]) -> NDArray[np.float32]:
     return st
 
 
-def _st_steps(
-    mitsuba: ModuleType, hit: Any, center: Any, next_column: Any, next_row: Any
-) -> tuple[Any, Any]:
+def _st_steps(mitsuba: ModuleType, hit: Any, lens: Any) -> tuple[Any, Any]:
     """Change of the texture coordinates to where the rays of the next pixels meet the plane."""
-    ray = mitsuba.RayDifferential3f(mitsuba.Ray3f(center, next_column))
-    ray.o_x, ray.o_y, ray.d_x, ray.d_y = center, center, next_column, next_row
-    ray.has_differentials = True
-    hit.compute_uv_partials(ray)
+    hit.compute_uv_partials(lens)
     return mitsuba.Point2f(hit.duv_dx), mitsuba.Point2f(hit.duv_dy)
 
 
-def _rays(view: Pinhole) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
-    """Origins on the near plane [m], [h * w, 3], and unit directions, [h * w, 3] each.
-
-    The directions are those through the pixels' own centres, the next column's and the next
-    row's.
-    """
-    rotation, center = view.T_world_camera[:3, :3], view.T_world_camera[:3, 3]
-    inverse = np.linalg.inv(view.K)
+def _rays(mitsuba: ModuleType, view: Pinhole) -> Any:
+    """Rays through the centres of all pixels, row by row, and of their next ones."""
     v, u = np.mgrid[0 : view.height, 0 : view.width] + 0.5
-    in_camera = [
-        inverse @ np.stack([(u + right).ravel(), (v + down).ravel(), np.ones(u.size)])
-        for right, down in ((0, 0), (1, 0), (0, 1))
-    ]
-    origins = center + (rotation @ (in_camera[0] * view.near)).T
-    directions = [(rotation @ (ray / np.linalg.norm(ray, axis=0))).T for ray in in_camera]
-    return origins.astype(np.float32), [each.astype(np.float32) for each in directions]
+    places = np.stack([u.ravel() / view.width, v.ravel() / view.height]).astype(np.float32)
+    sensor = pinhole_sensor(mitsuba, view, "stratified", 1)
+    position = mitsuba.Point2f(places)
+    ray, _ = sensor.sample_ray_differential(0.0, 0.0, position, mitsuba.Point2f(0.0))
+    return ray
