@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.ndimage import binary_dilation, binary_erosion
 
 import scenes
 from datagen.backends import Backend, Size
@@ -69,8 +70,10 @@ def test_the_red_box_of_the_picture_covers_the_box_of_the_part_map(
     number = next(part.part for part in scene.info.parts if "box" in part.path)
     red = buffers.rgb[..., 0].astype(int) - buffers.rgb[..., 1] > 20
     box = buffers.part == number
-    assert box.sum() > 50
-    assert (red & box).sum() / (red | box).sum() >= 0.95
+    # A pixel on the outline is of both colours; which one prevails is up to the renderer.
+    outline = binary_dilation(box) & ~binary_erosion(box)
+    assert (box & ~outline).sum() > 50
+    assert (red & box & ~outline).sum() / ((red | box) & ~outline).sum() >= 0.99
 
 
 @pytest.mark.parametrize("camera", ["square", "wide", "shifted"])
