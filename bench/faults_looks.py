@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import map_coordinates
 
 from bench.planted import Row
-from datagen.audit.findings import Finding
+from datagen.audit.findings import Comparison, Finding
 from datagen.audit.looks import compare_looks
+from datagen.audit.registration import compare_registration
 from datagen.audit.textures import texture_coordinates, texture_file, turned_colors
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from scenes import SampleLayer, srgb_decode, srgb_encode
@@ -35,6 +37,7 @@ class LooksFault:
     """From the largest to the smallest."""
     unit: str
     plant: Callable[[ViewPair, SampleLayer, float], tuple[ViewPair, str] | None]
+    compare: Callable[[ViewPair], Comparison] = compare_looks
 
 
 def with_candidate(pair: ViewPair, **buffers: Any) -> ViewPair:
@@ -77,6 +80,17 @@ def brightness(pair: ViewPair, sample: SampleLayer, percent: float) -> tuple[Vie
     """Scale the candidate's light as a whole."""
     linear = srgb_decode(_rgb(pair)) * (1.0 + percent / 100.0)
     return with_candidate(pair, rgb=_bytes(np.clip(srgb_encode(linear), 0, 1))), "picture"
+
+
+def other_lens(pair: ViewPair, sample: SampleLayer, percent: float) -> tuple[ViewPair, str]:
+    """Show the candidate's picture, and not its labels, through another vertical focal length."""
+    rgb = _rgb(pair)
+    rows, columns = np.mgrid[0 : rgb.shape[0], 0 : rgb.shape[1]].astype(np.float64)
+    middle = (rgb.shape[0] - 1) / 2
+    at = [(rows - middle) / (1.0 + percent / 100.0) + middle, columns]
+    shown = [map_coordinates(rgb[..., c], at, order=1, mode="nearest") for c in range(3)]
+    subject = f"picture of {pair.candidate.backend}"
+    return with_candidate(pair, rgb=_bytes(np.stack(shown, axis=2))), subject
 
 
 def no_texture(pair: ViewPair, sample: SampleLayer, size: float) -> tuple[ViewPair, str] | None:
@@ -149,6 +163,14 @@ FAULTS = (
     LooksFault("channels", "channels_swapped", (1, 4), "", swapped),
     LooksFault("exposure up", "light_intensity", (60, 40, 30), "%", brightness),
     LooksFault("exposure down", "light_intensity", (-40, -30, -20), "%", brightness),
+    LooksFault(
+        "another lens",
+        "picture_registration",
+        (100, 30, 10, 5, 2),
+        "%",
+        other_lens,
+        compare_registration,
+    ),
     LooksFault("texture lost", "texture_missing", (1.0, 0.8, 0.7), "", no_texture),
     LooksFault("v flipped", "texture_flipped", (1,), "", turned_texture(1)),
     LooksFault("u flipped", "texture_flipped", (1,), "", turned_texture(2)),
@@ -176,7 +198,7 @@ def planted_rows(views: Iterator[tuple[ViewPair, SampleLayer]]) -> tuple[list[Ro
     false_alarms: list[str] = []
     for pair, clean in views:
         pair.scene.show(clean)
-        findings = compare_looks(pair).findings
+        findings = (*compare_looks(pair).findings, *compare_registration(pair).findings)
         false_alarms += [f"{pair.key}: {each.kind} {each.subject}" for each in findings]
         for fault in FAULTS:
             row = rows.setdefault((fault.kind, fault.name), Row(fault.kind, fault.name, fault.unit))
@@ -187,7 +209,7 @@ def planted_rows(views: Iterator[tuple[ViewPair, SampleLayer]]) -> tuple[list[Ro
                     continue
                 faulty, subject = planted
                 pair.scene.show(sample)
-                findings = compare_looks(faulty).findings
+                findings = fault.compare(faulty).findings
                 pair.scene.show(clean)
                 right = [
                     each for each in findings if (each.kind, each.subject) == (fault.kind, subject)

@@ -103,6 +103,8 @@ GEOMETRY_LIMITS: Mapping[str, Threshold] = {
     "labels.count_difference": Threshold(max=0),
     "labels.tight_box_px": Threshold(max=2.0),
     "labels.occlusion_difference": Threshold(max=0.05),
+    "registration.px": Threshold(max=1.0),
+    "registration.reference_px": Threshold(max=1.0),
 }
 """Strict: two renderers that share no code reach these on every clean view."""
 

@@ -22,12 +22,18 @@ multiple of the picture's size, if there are any."""
 
 
 def compare_everything(pair: ViewPair, fine: Buffers | None) -> tuple[Comparison, ...]:
-    """Compare geometry, labels and looks."""
+    """Compare geometry, labels and looks, and each picture with its own labels."""
     from datagen.audit.geometry import compare_geometry
     from datagen.audit.label_differences import compare_labels
     from datagen.audit.looks import compare_looks
+    from datagen.audit.registration import compare_registration
 
-    return compare_geometry(pair), compare_labels(pair), compare_looks(pair, fine)
+    return (
+        compare_geometry(pair),
+        compare_labels(pair),
+        compare_registration(pair),
+        compare_looks(pair, fine),
+    )
 
 
 def measure(

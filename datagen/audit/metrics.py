@@ -37,6 +37,10 @@ METRICS: Mapping[str, Metric] = {
     "camera.k_px": Metric("px", "largest difference of the intrinsics"),
     "camera.position_mm": Metric("mm", "distance between the cameras"),
     "camera.rotation_deg": Metric("deg", "angle between the cameras"),
+    "registration.px": Metric("px", "the picture's edges against its own labels' edges"),
+    "registration.reference_px": Metric(
+        "px", "the reference picture's edges against its own labels' edges"
+    ),
     "light.luminance_ratio": Metric("ratio", "MuJoCo's formula on the other geometry: brightness"),
     "light.psnr": Metric("dB", "MuJoCo's formula on the other geometry: PSNR"),
     "light.ssim": Metric("", "MuJoCo's formula on the other geometry: SSIM"),
