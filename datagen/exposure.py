@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 
 from datagen.backends import Backend, Size
 from datagen.shading import LUMA, luminance, mujoco_shading
 from scenes import SampleLayer, Scene, pinhole, srgb_encode
+from scenes.temporary import temporary_file
 
 EXPOSURE = "/World.datagen:exposure"
 _SIZE = Size(128, 128)
@@ -38,13 +40,30 @@ def scene_exposure(scene: Scene, backend: Backend, state: str) -> float:
         json.dumps([state, camera, backend.describe()], sort_keys=True).encode(), digest_size=8
     ).hexdigest()
     file = scene.folder / f"exposure-{key}.json"
-    if file.is_file():
-        return float(json.loads(file.read_text(encoding="utf-8"))["exposure"])
-    exposure = _measured(scene, backend, state, camera)
-    temporary = file.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps({"exposure": exposure}), encoding="utf-8")
-    temporary.replace(file)
+    exposure = _kept(file)
+    if exposure is None:
+        exposure = _measured(scene, backend, state, camera)
+        # A scene that may not be written is measured each time.
+        with contextlib.suppress(OSError):
+            temporary = temporary_file(file)
+            temporary.write_bytes(_sealed(file.name, exposure))
+            temporary.replace(file)
     return exposure
+
+
+def _kept(file: Path) -> float | None:
+    """Exposure in a file; None where there is none, or a damaged one."""
+    try:
+        data = file.read_bytes()
+        exposure = float(json.loads(data)["exposure"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return exposure if data == _sealed(file.name, exposure) else None
+
+
+def _sealed(name: str, exposure: float) -> bytes:
+    seal = blake2b(f"{name} {exposure!r}".encode(), digest_size=16).hexdigest()
+    return json.dumps({"exposure": exposure, "seal": seal}).encode()
 
 
 def _measured(scene: Scene, backend: Backend, state: str, camera: str) -> float:

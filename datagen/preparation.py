@@ -110,7 +110,8 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
         WriteError: The cache cannot be written.
     """
     sources = plan_scenes(config)
-    refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
+    if not config.cache.is_dir():  # One that holds all scenes already may be read-only.
+        refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
     variant = mitsuba_variant(config)
     prepared = prepare_scenes(config, build_plan(config, sources).scenes, config.backends, progress)
     scenes = prepared.scenes

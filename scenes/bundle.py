@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from scenes.digests import check_files, content_digest
 from scenes.errors import AssetError, SceneError
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class BundleInfo(_Record):
     digest: str
     """Hash of the model, the assets, the states and all of the above."""
     versions: Mapping[str, str]
+    seal: str
+    """Hash of all of the above."""
 
 
 @dataclass(frozen=True)
@@ -107,15 +110,16 @@ class Bundle:
 
     @classmethod
     def open(cls, folder: Path) -> Bundle:
-        """Open a bundle folder and check that every file is there in its size.
+        """Open a bundle folder and check that every file holds what was written.
 
         Raises:
             SceneError: When `bundle.json` is missing, of another format, or not valid.
-            AssetError: When a file is missing or has another size.
+            AssetError: When a file is missing, damaged or edited.
         """
         path = folder / "bundle.json"
         try:
-            info = BundleInfo.model_validate_json(path.read_bytes())
+            data = path.read_bytes()
+            info = BundleInfo.model_validate_json(data)
         except FileNotFoundError as error:
             raise SceneError(f"{folder}: no scene bundle (bundle.json is missing).") from error
         except ValidationError as error:
@@ -127,13 +131,9 @@ class Bundle:
                 f"{path}: bundle format {info.format}, this version reads "
                 f"{FORMAT_VERSION}; build the bundle again."
             )
-        for name, wanted in info.files.items():
-            try:
-                size = (folder / name).stat().st_size
-            except OSError as error:
-                raise AssetError(f"{folder / name}: the bundle's file is missing.") from error
-            if size != wanted.size:
-                raise AssetError(f"{folder / name}: {size} bytes, the bundle has {wanted.size}.")
+        if sealed({k: v for k, v in json.loads(data).items() if k != "seal"}) != data:
+            raise AssetError(f"{path}: damaged or edited; build the bundle again.")
+        check_files(folder, {name: wanted.blake2b for name, wanted in info.files.items()})
         return cls(folder, info)
 
     @property
@@ -166,13 +166,8 @@ class Bundle:
         """Give the qpos indices of the joints that stay put while a state settles."""
         return tuple(int(model.joint(name).qposadr[0]) for name in self.info.held_joints)
 
-    def verify(self) -> None:
-        """Hash every file again.
 
-        Raises:
-            AssetError: When a file's content has changed.
-        """
-        for name, wanted in self.info.files.items():
-            data = (self.folder / name).read_bytes()
-            if hashlib.blake2b(data, digest_size=32).hexdigest() != wanted.blake2b:
-                raise AssetError(f"{self.folder / name}: the content has changed since the build.")
+def sealed(info: Mapping[str, Any]) -> bytes:
+    """Give the content of `bundle.json`, with a hash of all of it."""
+    seal = content_digest(json.dumps(info, sort_keys=True).encode())
+    return json.dumps({**info, "seal": seal}, indent=1).encode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import xml.etree.ElementTree as ET
@@ -12,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from scenes.digests import content_digest, file_digest
 from scenes.errors import AssetError, SceneError
+from scenes.temporary import temporary_file
 
 _ROTATIONS = ("axisangle", "euler", "xyaxes", "zaxis")
 _FILE_FOLDERS = ("assetdir", "meshdir", "texturedir", "strippath")
@@ -107,13 +108,8 @@ def file_table(folder: Path) -> dict[str, dict[str, Any]]:
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         data = path.read_bytes()
         name = path.relative_to(folder).as_posix()
-        table[name] = {"size": len(data), "blake2b": content_hash(data)}
+        table[name] = {"size": len(data), "blake2b": content_digest(data)}
     return table
-
-
-def content_hash(data: bytes) -> str:
-    """Hash bytes as `bundle.json` holds it."""
-    return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
 def _named(elements: dict[str | None, ET.Element], name: str) -> ET.Element:
@@ -131,8 +127,8 @@ def _link(source: Path, folder: Path, store: Path) -> str:
     data = source.read_bytes()
     name = hashlib.blake2b(data, digest_size=8).hexdigest() + source.suffix.lower()
     kept, wanted = store / name, folder / name
-    if not kept.is_file() or kept.stat().st_size != len(data):
-        partial = store / f"{name}.{os.getpid()}"
+    if not kept.is_file() or file_digest(kept) != content_digest(data):
+        partial = temporary_file(kept)
         partial.write_bytes(data)
         partial.chmod(0o444)
         partial.replace(kept)

@@ -10,16 +10,19 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from scenes.errors import AssetError
 from scenes.locks import held_lock
+from scenes.temporary import temporary_file
 
 TABLE = "digests.json"
 _LOCK = ".digests.lock"
 _DIGEST_BYTES = 32
+_READERS = 4
 
 _known: dict[tuple[int, int, int, int], str] = {}
 
@@ -81,13 +84,14 @@ def read_digests(folder: Path) -> Mapping[str, str]:
     """
     path = folder / TABLE
     try:
-        table = DigestTable.model_validate_json(path.read_bytes())
+        data = path.read_bytes()
+        table = DigestTable.model_validate_json(data)
     except OSError as error:
         raise AssetError(f"{path}: the table of the scene's files is missing.") from error
     except ValidationError as error:
-        raise AssetError(f"{path}: the table of the scene's files is damaged.") from error
-    if table.seal != _seal(table.files):
-        raise AssetError(f"{path}: the table of the scene's files is damaged.")
+        raise AssetError(f"{path}: damaged or edited.") from error
+    if data != _table_bytes(table.files):
+        raise AssetError(f"{path}: damaged or edited.")
     return table.files
 
 
@@ -98,24 +102,42 @@ def check_digests(folder: Path) -> Mapping[str, str]:
         AssetError: Names a file that is missing or holds something else.
     """
     files = read_digests(folder)
-    for name, digest in files.items():
-        try:
-            same = file_digest(folder / name) == digest
-        except OSError as error:
-            raise AssetError(f"{folder / name}: the scene's file is missing.") from error
-        if not same:
-            raise AssetError(
-                f"{folder / name}: damaged or edited: it does not hold what was written."
-            )
+    check_files(folder, files)
     return files
 
 
+def check_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Check that files hold what they should.
+
+    Args:
+        folder: Where they lie.
+        files: BLAKE2b of each, by its path from there.
+
+    Raises:
+        AssetError: Names a file that is missing or holds something else.
+    """
+
+    def whole(name: str) -> bool:
+        try:
+            return file_digest(folder / name) == files[name]
+        except OSError as error:
+            raise AssetError(f"{folder / name}: the file is missing.") from error
+
+    with ThreadPoolExecutor(_READERS) as readers:
+        for name, same in zip(files, readers.map(whole, files), strict=True):
+            if not same:
+                raise AssetError(
+                    f"{folder / name}: damaged or edited: it does not hold what was written."
+                )
+
+
 def _write(folder: Path, files: Mapping[str, str]) -> None:
-    table = DigestTable(files=dict(sorted(files.items())), seal=_seal(files))
-    temporary = folder / f".{TABLE}.{os.getpid()}"
-    temporary.write_text(table.model_dump_json(indent=1), encoding="utf-8")
+    temporary = temporary_file(folder / TABLE)
+    temporary.write_bytes(_table_bytes(files))
     temporary.replace(folder / TABLE)
 
 
-def _seal(files: Mapping[str, str]) -> str:
-    return content_digest(json.dumps(files, sort_keys=True).encode())
+def _table_bytes(files: Mapping[str, str]) -> bytes:
+    listed = dict(sorted(files.items()))
+    seal = content_digest(json.dumps(listed).encode())
+    return DigestTable(files=listed, seal=seal).model_dump_json(indent=1).encode()

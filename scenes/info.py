@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-SCENE_FORMAT = 2
+SCENE_FORMAT = 3
 
 
 class _Record(BaseModel):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from pxr import Usd, UsdGeom, UsdPhysics
 
+from scenes.scene import state_file
+
 
 def state_units(stage: Usd.Stage) -> None:
     """State Z up, metres and kilograms; USD does not read them from sublayers."""
@@ -33,7 +35,7 @@ SCOPES = ("materials", "cameras", "lights")
 def write_stack(folder: Path, state: str) -> None:
     """Write `scene.usda`, what a person opens: a state over the base layer."""
     stage = Usd.Stage.CreateNew(str(folder / "scene.usda"))
-    stage.GetRootLayer().subLayerPaths = [f"./states/{state}.usda", "./base.usdc"]
+    stage.GetRootLayer().subLayerPaths = [f"./{state_file(state)}", "./base.usdc"]
     state_units(stage)
     stage.SetDefaultPrim(stage.GetPrimAtPath("/World"))
     stage.GetRootLayer().Save()

@@ -25,7 +25,7 @@ import scenes
 from scenes.bundle import FORMAT_VERSION, PACKAGES, Bundle
 from scenes.errors import SceneError, StorageError
 from scenes.libero_catalogue import SuiteInfo, TaskInfo, installed_catalogue
-from scenes.locks import held_lock
+from scenes.locks import held_lock, remove_idle_locks
 
 if TYPE_CHECKING:
     from scenes.libero_build import Answer, Job, Request
@@ -179,29 +179,25 @@ def _build_missing(
 ) -> dict[str, SceneError]:
     """Build bundles that no other process has built meanwhile; give what failed, by target."""
     locks = cache / "locks"
-    try:
-        locks.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"{cache}: the cache folder cannot be made: {error.strerror}."
-        ) from error
     with contextlib.ExitStack() as stack:
         # Always in the same order, so that two processes never wait for each other.
         for job in sorted(jobs, key=lambda job: job["target"]):
-            name = Path(job["target"]).name
-            stack.enter_context(held_lock(locks / f"{job['suite']}-{name[-16:]}.lock"))
+            lock = locks / f"{job['suite']}-{Path(job['target']).name[-16:]}.lock"
+            try:
+                stack.enter_context(held_lock(lock))
+            except OSError as error:
+                raise StorageError(f"{cache}: cannot be written: {error.strerror}.") from error
         missing = [job for job in jobs if _opened(job["target"]) is None]
         for job in missing:
             _clear(Path(job["target"]))
+        remove_idle_locks(locks)
         return _run_builds(missing, cache, progress)
 
 
 def _clear(target: Path) -> None:
-    """Remove what an interrupted build or a damaged bundle has left."""
-    leftovers = [target, *target.parent.glob(f"{target.name}.building-*")]
-    for folder in leftovers:
-        if folder.is_dir():
-            shutil.rmtree(folder)
+    """Remove a damaged bundle."""
+    if target.is_dir():
+        shutil.rmtree(target)
 
 
 def _run_builds(jobs: list[Job], cache: Path, progress: Progress | None) -> dict[str, SceneError]:

@@ -28,16 +28,17 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from scenes.bundle import FORMAT_VERSION, PACKAGES
+from scenes.bundle import FORMAT_VERSION, PACKAGES, sealed
 from scenes.bundle_files import (
-    content_hash,
     differing_fields,
     file_table,
     patch_model,
     relocate_files,
 )
+from scenes.digests import content_digest
 from scenes.errors import SceneError
 from scenes.libero_objects import describe_scene
+from scenes.temporary import remove_leftovers, temporary_folder
 
 _ATTEMPTS = 100
 # What MuJoCo derives from fixture poses while compiling; LIBERO sets these poses after that.
@@ -104,8 +105,8 @@ def build_bundle(job: Job, store: Path, roots: list[Path], control_env: Callable
         root = ET.fromstring(domain.model.get_xml())
         patch_model(root, model)
         target = Path(job["target"])
-        staging = target.with_name(f"{target.name}.building-{os.getpid()}")
-        staging.mkdir(parents=True)
+        remove_leftovers(target.parent)
+        staging = temporary_folder(target.parent)
         try:
             relocate_files(root, staging, store, roots)
             ET.ElementTree(root).write(staging / "model.xml", encoding="utf-8")
@@ -122,10 +123,11 @@ def build_bundle(job: Job, store: Path, roots: list[Path], control_env: Callable
                 **describe_scene(domain, model),
                 "files": file_table(staging),
             }
-            info["digest"] = content_hash(json.dumps(info, sort_keys=True).encode())
+            info["digest"] = content_digest(json.dumps(info, sort_keys=True).encode())
             versions = {name: importlib.metadata.version(name) for name in PACKAGES}
             info["versions"] = versions | {"python": platform.python_version()}
-            (staging / "bundle.json").write_text(json.dumps(info, indent=1), encoding="utf-8")
+            (staging / "bundle.json").write_bytes(sealed(info))
+            staging.chmod(0o755)
             try:
                 staging.replace(target)
             except OSError:

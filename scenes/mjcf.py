@@ -10,6 +10,7 @@ from scenes.bodies import convert_bodies, convert_geoms
 from scenes.cameras import convert_cameras
 from scenes.compilation import CompiledModel, model_bytes
 from scenes.conversion import Conversion, Description
+from scenes.digests import write_digests
 from scenes.errors import StorageError
 from scenes.finite import refuse_far
 from scenes.grouping import drawn_geoms
@@ -140,6 +141,7 @@ def _write(conversion: Conversion, states: Mapping[str, Placement], model_file: 
     for name, placement in states.items():
         write_state(folder, info, conversion.model, name, placement)
     write_stack(folder, info.default_state)
+    write_digests(folder)
 
 
 def _info(conversion: Conversion, default_state: str, model_file: str) -> SceneInfo:

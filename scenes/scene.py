@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
 from pydantic import ValidationError
 
-from scenes.errors import SceneError
+from scenes.digests import check_digests, content_digest
+from scenes.errors import AssetError, SceneError
 from scenes.info import SCENE_FORMAT, SceneInfo
 from scenes.mesh_prims import Triangles, read_triangles
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from scenes.sample import SampleLayer
 
 Matrix = NDArray[np.float64]
+
+_STATE_BYTES = 200
 
 
 @dataclass(frozen=True)
@@ -44,20 +47,24 @@ class Scene:
     gives the composed value, `authored` the value without the sample.
     """
 
-    def __init__(self, folder: Path, info: SceneInfo, stage: Usd.Stage) -> None:
+    def __init__(
+        self, folder: Path, info: SceneInfo, stage: Usd.Stage, files: Iterable[str]
+    ) -> None:
         self.folder = folder
         self.info = info
         self.stage = stage
+        self._files = frozenset(files)
         self._shown: tuple[SampleLayer, int] | None = None
         self._states: dict[str, State] = {}
         self._triangles: dict[str, Triangles] = {}
 
     @classmethod
     def open(cls, folder: Path) -> Scene:
-        """Open a scene folder.
+        """Open a scene folder whose files all hold what was written.
 
         Raises:
             SceneError: The folder holds no scene, or one of another format.
+            AssetError: A file is missing, damaged or edited.
         """
         description = folder / "scene.json"
         if not description.is_file():
@@ -65,7 +72,7 @@ class Scene:
         try:
             info = SceneInfo.read(description)
         except (ValidationError, OSError) as error:
-            raise _broken(folder, description) from error
+            raise _broken(folder, f"{description}: damaged or edited.") from error
         if info.format != SCENE_FORMAT:
             raise SceneError(
                 f"{description}: format {info.format}, this version reads {SCENE_FORMAT}; "
@@ -73,15 +80,19 @@ class Scene:
             )
         base = folder / "base.usdc"
         try:
+            files = check_digests(folder)
+        except AssetError as error:
+            raise _broken(folder, str(error)) from error
+        try:
             stage = Usd.Stage.Open(str(base))
         except Tf.ErrorException as error:
-            raise _broken(folder, base) from error
-        return cls(folder, info, stage)
+            raise _broken(folder, f"{base}: damaged or edited.") from error
+        return cls(folder, info, stage, files)
 
     @cached_property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states in the folder."""
-        return tuple(sorted(file.stem for file in (self.folder / "states").glob("*.usda")))
+        """Names of the states that the folder held when it was opened."""
+        return tuple(sorted(Path(name).stem for name in self._files if name.startswith("states/")))
 
     def state(self, name: str) -> State:
         """Read a state.
@@ -90,8 +101,9 @@ class Scene:
             SceneError: There is no such state.
         """
         if name not in self._states:
-            path = self.folder / "states" / f"{name}.usda"
-            layer = Sdf.Layer.FindOrOpen(str(path)) if path.is_file() else None
+            file = state_file(name)
+            path = self.folder / file
+            layer = Sdf.Layer.FindOrOpen(str(path)) if file in self._files else None
             if layer is None:
                 known = ", ".join(self.state_names)
                 raise SceneError(f"{self.info.scene_id}: no state {name!r}. Known: {known}.")
@@ -162,6 +174,8 @@ class Scene:
         if self.info.model is None:
             raise SceneError(f"{self.info.scene_id}: came from USD and has no MuJoCo model.")
         path = self.folder / self.info.model
+        if self.info.model not in self._files:
+            self._check_bundle(path.parent)
         load = (
             mujoco.MjModel.from_binary_path
             if path.suffix == ".mjb"
@@ -176,6 +190,23 @@ class Scene:
         except ValueError as error:
             raise SceneError(f"{path}: MuJoCo {mujoco.__version__} says: {error}.") from error
 
+    def _check_bundle(self, folder: Path) -> None:
+        """Check a model that lies outside the scene, in the bundle that it was made from."""
+        from scenes.bundle import Bundle
+
+        if Bundle.open(folder).digest != self.info.digest:
+            raise AssetError(
+                f"{folder}: not the model that the scene {self.info.scene_id} was made from."
+            )
+
+
+def state_file(name: str) -> str:
+    """File of a state, from its scene's folder; names too long for a file are cut."""
+    if len(name.encode()) > _STATE_BYTES:
+        start = name.encode()[: _STATE_BYTES // 2].decode(errors="ignore")
+        name = f"{start}-{content_digest(name.encode())[:16]}"
+    return f"states/{name}.usda"
+
 
 def matrix_value(transform: Matrix) -> Gf.Matrix4d:
     """USD value of a pose given for column vectors, [4, 4]."""
@@ -187,8 +218,7 @@ def matrix_array(value: Gf.Matrix4d) -> Matrix:
     return np.array(value).T
 
 
-def _broken(folder: Path, file: Path) -> SceneError:
-    return SceneError(
-        f"{file}: missing or broken, this is not a whole scene. Remove the folder {folder}; "
-        "the scene is then made again."
+def _broken(folder: Path, what: str) -> AssetError:
+    return AssetError(
+        f"{what} This is not a whole scene; remove the folder {folder} and make it again."
     )

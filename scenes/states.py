@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pxr import Sdf, Vt
 
+from scenes.digests import add_digest
 from scenes.errors import SceneError
 from scenes.finite import refuse_far
 from scenes.info import SceneInfo
 from scenes.pose_data import pose_data
 from scenes.sample import TRANSFORM
-from scenes.scene import Matrix, matrix_value
+from scenes.scene import Matrix, matrix_value, state_file
+from scenes.temporary import temporary_file
 from scenes.transforms import looking_along, rigid
 
 
@@ -102,11 +103,13 @@ def write_state(
                 prim, attribute = joint.position.split(".")
                 spec = _attribute(layer, prim, attribute, Sdf.ValueTypeNames.Float)
                 spec.default = joint.in_stage(float(data.qpos[joint.qpos]))
-    target = folder / "states" / f"{name}.usda"
+    file = state_file(name)
+    target = folder / file
     target.parent.mkdir(exist_ok=True)
-    temporary = target.with_name(f".{name}.{os.getpid()}.usda")
+    temporary = temporary_file(target)
     layer.Export(str(temporary))
     temporary.replace(target)
+    add_digest(folder, file)
     return target
 
 

@@ -1,9 +1,11 @@
-"""Folders under construction, named after the process that fills them."""
+"""Files and folders under construction, named after the process that fills them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import secrets
 import shutil
 import socket
 import tempfile
@@ -24,10 +26,16 @@ def temporary_folder(parent: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=_prefix(os.getpid()), dir=parent))
 
 
+def temporary_file(target: Path) -> Path:
+    """Name a file beside another one that is to replace it; what processes left there goes."""
+    remove_leftovers(target.parent)
+    return target.with_name(f"{_prefix(os.getpid())}{secrets.token_hex(4)}{target.suffix}")
+
+
 def remove_temporaries(parent: Path, process: int) -> None:
     """Remove what an ended process of this machine had under construction in a folder."""
-    for folder in _named(parent, _prefix(process)):
-        shutil.rmtree(folder, ignore_errors=True)
+    for each in _named(parent, _prefix(process)):
+        _remove(each)
 
 
 def remove_leftovers(parent: Path) -> None:
@@ -35,17 +43,25 @@ def remove_leftovers(parent: Path) -> None:
 
     Those of other machines, which cannot be asked, count as ended a day after the last change.
     """
-    for folder in _named(parent, _PREFIX):
-        host, _, number = folder.name.removeprefix(_PREFIX).rpartition("-")[0].rpartition("-")
+    for each in _named(parent, _PREFIX):
+        host, _, number = each.name.removeprefix(_PREFIX).rpartition("-")[0].rpartition("-")
         try:
             if host == _host() and number.isdecimal():
                 ended = not _runs(int(number))
             else:
-                ended = time.time() - folder.stat().st_mtime > _ABANDONED
+                ended = time.time() - each.stat().st_mtime > _ABANDONED
         except OSError:
             continue
         if ended:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(each)
+
+
+def _remove(each: Path) -> None:
+    if each.is_dir():
+        shutil.rmtree(each, ignore_errors=True)
+        return
+    with contextlib.suppress(OSError):
+        each.unlink()
 
 
 def _named(parent: Path, prefix: str) -> list[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import zlib
 from hashlib import blake2b
@@ -14,6 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from scenes.digests import content_digest, file_digest
+from scenes.temporary import temporary_file
+
+_STORED_DIGITS = 24
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 
 
@@ -54,17 +57,26 @@ class TextureFiles:
         if self._store is None:
             target.write_bytes(_png(pixels))
             return name
-        stored = self._store / name
-        if not stored.exists():
-            self._store.mkdir(parents=True, exist_ok=True)
-            temporary = stored.with_name(f".{name}.{os.getpid()}")
-            temporary.write_bytes(_png(pixels))
-            temporary.replace(stored)
+        stored = self._stored(self._store, name, pixels)
         try:
             target.hardlink_to(stored)
         except OSError:
             shutil.copyfile(stored, target)
         return name
+
+    def _stored(self, store: Path, name: str, pixels: NDArray[np.uint8]) -> Path:
+        """File of a texture in the store, which has the digest of the file in its name."""
+        stem = name.removesuffix(".png")
+        for kept in store.glob(f"{stem}-*.png"):
+            if kept.stem == f"{stem}-{file_digest(kept)[:_STORED_DIGITS]}":
+                return kept
+        data = _png(pixels)
+        store.mkdir(parents=True, exist_ok=True)
+        stored = store / f"{stem}-{content_digest(data)[:_STORED_DIGITS]}.png"
+        temporary = temporary_file(stored)
+        temporary.write_bytes(data)
+        temporary.replace(stored)
+        return stored
 
 
 def texture_pixels(model: mujoco.MjModel, texture: int) -> NDArray[np.uint8]:

@@ -312,7 +312,6 @@ def test_a_moved_bundle_stands_alone(
     assert files
     assert all(name.startswith("assets/") for name in files)
     bundle = Bundle.open(moved)
-    bundle.verify()
     assert differing_fields(built.models[0], bundle.load_model()) == []
     assert capfd.readouterr() == ("", "")  # MuJoCo had nothing to warn about.
 
@@ -343,13 +342,13 @@ def test_damage_is_noticed(bundles: list[Bundle], tmp_path: Path) -> None:
     data = bytearray(states.read_bytes())
     data[-1] ^= 1
     states.write_bytes(data)
-    with pytest.raises(AssetError, match=r"states\.npy: the content has changed"):
-        Bundle.open(folder).verify()
+    with pytest.raises(AssetError, match=r"states\.npy: damaged or edited"):
+        Bundle.open(folder)
     states.write_bytes(data[:-1])
-    with pytest.raises(AssetError, match=r"states\.npy: \d+ bytes, the bundle has"):
+    with pytest.raises(AssetError, match=r"states\.npy: damaged or edited"):
         Bundle.open(folder)
     states.unlink()
-    with pytest.raises(AssetError, match=r"states\.npy: the bundle's file is missing"):
+    with pytest.raises(AssetError, match=r"states\.npy: the file is missing"):
         Bundle.open(folder)
     info = json.loads((folder / "bundle.json").read_text())
     (folder / "bundle.json").write_text(json.dumps(info | {"seed": "x"}))

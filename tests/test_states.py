@@ -126,7 +126,7 @@ def test_scene_with_a_broken_file_is_refused_with_the_remedy(tmp_path: Path, fil
     (tmp_path / "m.xml").write_text(MODEL)
     broken = convert_mjcf(tmp_path / "m.xml", tmp_path / "made").folder.rename(tmp_path / "out")
     (broken / file).write_bytes((broken / file).read_bytes()[:60])
-    with pytest.raises(SceneError, match=rf"{file}: .*Remove the folder"):
+    with pytest.raises(SceneError, match=rf"{file}: .*remove the folder"):
         Scene.open(broken)
 
 
