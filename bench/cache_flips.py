@@ -1,7 +1,8 @@
 """Flip single bits of a cache's files and look whether a run notices each of them.
 
-Every flip is followed by a whole run in a fresh process: its rows must be the bytes of the run
-before all damage, and the flipped file must hold what it held, or the run must name it.
+Flips in all scenes, one in each, are followed by a whole run in a fresh process: its rows must be
+the bytes of the run before all damage, and each flipped file must hold what it held, or the run
+must name it.
 
     python bench/cache_flips.py --count 300 --seed 0 [--libero N]
 """
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,17 +47,21 @@ def Xform "World" {
 }"""
 
 
+_SCENES = 6
+
+
 def small_config(folder: Path) -> dict[str, Any]:
     """A run over a textured model and a stage, drawn by both renderers."""
     texels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
     Image.fromarray(texels).save(folder / "t.png")
-    (folder / "room.xml").write_text(MODEL)
-    (folder / "cube.usda").write_text(STAGE)
+    sources: list[dict[str, Any]] = []
+    for number in range(_SCENES):
+        room, cube = folder / f"room{number}.xml", folder / f"cube{number}.usda"
+        room.write_text(MODEL.replace(".1 .1 .1", f".1 .1 .{number + 10}"))
+        cube.write_text(STAGE.replace("0.3", f"0.{number + 30}"))
+        sources += [{"mjcf": {"path": str(room)}}, {"usd": {"path": str(cube)}}]
     return {
-        "scenes": [
-            {"mjcf": {"path": str(folder / "room.xml")}},
-            {"usd": {"path": str(folder / "cube.usda")}},
-        ],
+        "scenes": sources,
         "cameras": ["view"],
         "size": [32, 32],
         "backends": ["mitsuba", "mujoco"],
@@ -88,28 +94,37 @@ class Stand:
         code, told, self._rows = self._rendered()
         if code:
             raise SystemExit(told)
-        shutil.copytree(self.cache, self._kept)
+        _copy(self.cache, self._kept)
         self.files = sorted(
-            path.relative_to(self.cache) for path in self.cache.rglob("*") if path.is_file()
+            path.relative_to(self.cache)
+            for top in ("scenes", "libero")  # Files elsewhere are links to these.
+            for path in (self.cache / top).rglob("*")
+            if path.is_file()
         )
 
-    def outcome(self, file: Path, bit: int) -> str:
-        """Flip a bit, run, tell what became of it, and put everything back."""
-        path = self.cache / file
-        data = bytearray(path.read_bytes())
-        data[bit // 8] ^= 1 << bit % 8
-        path.chmod(0o644)
-        path.write_bytes(data)
+    def outcomes(self, flips: Mapping[Path, int]) -> dict[Path, str]:
+        """Flip a bit in each of some files, run, tell what came of it, and put everything back."""
+        for file, bit in flips.items():
+            path = self.cache / file
+            data = bytearray(path.read_bytes())
+            data[bit // 8] ^= 1 << bit % 8
+            path.chmod(0o644)
+            path.write_bytes(data)
         code, told, rows = self._rendered()
-        mended = path.is_file() and path.read_bytes() == (self._kept / file).read_bytes()
+        found = {file: self._outcome(file, code, told, rows) for file in flips}
         shutil.rmtree(self.cache)
-        shutil.copytree(self._kept, self.cache)
+        _copy(self._kept, self.cache)
+        return found
+
+    def _outcome(self, file: Path, code: int, told: str, rows: dict[str, bytes]) -> str:
+        path = self.cache / file
         if "Traceback" in told or "Unexpected" in told:
             return "bad: " + told.splitlines()[-1]
         if code:
             return "named" if file.name in told else f"bad: exit code {code}: {told}"
         if rows != self._rows:
             return "bad: other rows"
+        mended = path.is_file() and path.read_bytes() == (self._kept / file).read_bytes()
         return "made again" if mended else "bad: not noticed"
 
     def _rendered(self) -> tuple[int, str, dict[str, bytes]]:
@@ -120,16 +135,29 @@ class Stand:
         return done.returncode, done.stderr, {each.name: each.read_bytes() for each in shards}
 
 
+def _copy(source: Path, target: Path) -> None:
+    """Copy a folder, links between its files kept."""
+    subprocess.run(["cp", "-a", str(source), str(target)], check=True)
+
+
 def flips(stand: Stand, count: int, seed: int) -> list[tuple[Path, int, str]]:
     """Flip `count` bits, file by file in turn, at places drawn from the seed."""
     draw = random.Random(seed)
+    scenes: dict[tuple[str, ...], list[Path]] = {}
+    for file in stand.files:
+        scenes.setdefault(file.parts[: 2 if file.parts[0] == "scenes" else 3], []).append(file)
     found: list[tuple[Path, int, str]] = []
-    for number in range(count):
-        file = stand.files[number % len(stand.files)]
-        bit = draw.randrange(8 * (stand.cache / file).stat().st_size)
-        found.append((file, bit, stand.outcome(file, bit)))
+    turn = 0
+    while len(found) < count:
+        files = [group[(turn + place) % len(group)] for place, group in enumerate(scenes.values())]
+        bits = {
+            file: draw.randrange(8 * (stand.cache / file).stat().st_size)
+            for file in files[: count - len(found)]
+        }
+        found += [(file, bits[file], told) for file, told in stand.outcomes(bits).items()]
+        turn += 1
         if sys.stderr.isatty():
-            print(f"\r{number + 1}/{count}", end="", file=sys.stderr)
+            print(f"\r{len(found)}/{count}", end="", file=sys.stderr)
     return found
 
 

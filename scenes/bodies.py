@@ -51,7 +51,7 @@ def convert_geoms(conversion: Conversion, objects: dict[ObjectName, ObjectInfo])
 def _convert_world_geoms(conversion: Conversion, objects: dict[ObjectName, ObjectInfo]) -> None:
     model = conversion.model
     carriers: dict[ObjectName, BodyInfo] = {}
-    listed = conversion.description.grouping.world_geoms.values()
+    listed = set(conversion.description.grouping.world_geoms.values())
     for geom in map(int, np.flatnonzero(model.geom_bodyid == WORLD)):
         if geom not in conversion.drawn and not collides(model, geom):
             continue
@@ -64,8 +64,8 @@ def _convert_world_geoms(conversion: Conversion, objects: dict[ObjectName, Objec
 
 def _object(conversion: Conversion, name: ObjectName) -> ObjectInfo:
     number = len(conversion.objects) + 1
-    unique, taken = name.name, {info.name for info in conversion.objects}
-    while unique in taken:
+    unique = name.name
+    while unique in conversion.object_names:
         unique = f"{unique}_{number}"
     kind = "object" if unique == name.name else "object of another's name"
     path = conversion.child_path("/World", unique, kind, number)
@@ -77,6 +77,7 @@ def _object(conversion: Conversion, name: ObjectName) -> ObjectInfo:
     labels.CreateLabelsAttr().Set(Vt.TokenArray([name.label]))
     info = ObjectInfo(instance=number, name=unique, label=name.label, path=path, kind=name.kind)
     conversion.objects.append(info)
+    conversion.object_names.add(unique)
     return info
 
 
@@ -87,8 +88,7 @@ def _refuse_shared_label(conversion: Conversion, name: ObjectName) -> None:
         SceneError: Names both.
     """
     grouping = conversion.description.grouping
-    said = name in grouping.bodies.values() or name in grouping.world_geoms.values()
-    if said or name.label != label_of(name.name):
+    if name in grouping.named or name.label != label_of(name.name):
         return
     other = conversion.classes.setdefault(name.label, name.name)
     if other != name.name:

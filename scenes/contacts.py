@@ -60,8 +60,11 @@ def _colliders(conversion: Conversion) -> Iterator[tuple[Usd.Prim, list[int]]]:
     """Colliders of the stage, each with the geoms it stands for."""
     model = conversion.model
     colliding = np.array([collides(model, geom) for geom in range(model.ngeom)], dtype=np.bool_)
+    bodies_of: dict[int, list[int]] = {}
+    for info in conversion.bodies:
+        bodies_of.setdefault(info.instance, []).append(info.body_id)
     for owner in conversion.objects:
-        carried = [info.body_id for info in conversion.bodies if info.instance == owner.instance]
+        carried = bodies_of.get(owner.instance, [])
         for prim in Usd.PrimRange(conversion.stage.GetPrimAtPath(owner.path)):
             if not prim.HasAPI(UsdPhysics.CollisionAPI):
                 continue
@@ -127,12 +130,12 @@ def _excluded_pairs(conversion: Conversion) -> None:
     pairs: dict[int, list[int]] = {}
     for signature in map(int, model.exclude_signature):
         pairs.setdefault(signature >> 16, []).append(signature & 0xFFFF)
+    paths: dict[int, list[Sdf.Path]] = {}
+    for info in conversion.bodies:
+        paths.setdefault(info.body_id, []).append(Sdf.Path(info.path))
     for first, others in pairs.items():
-        targets = _paths(conversion, others)
-        for path in _paths(conversion, [first]):
+        named = set(others)
+        targets = [path for body in paths if body in named for path in paths[body]]
+        for path in paths.get(first, ()):
             prim = conversion.stage.GetPrimAtPath(path)
             UsdPhysics.FilteredPairsAPI.Apply(prim).CreateFilteredPairsRel().SetTargets(targets)
-
-
-def _paths(conversion: Conversion, bodies: list[int]) -> list[Sdf.Path]:
-    return [Sdf.Path(info.path) for info in conversion.bodies if info.body_id in bodies]

@@ -75,6 +75,7 @@ class Conversion:
     materials: Materials
     report: SceneReport
     objects: list[ObjectInfo] = field(default_factory=list)
+    object_names: set[str] = field(default_factory=set[str])
     bodies: list[BodyInfo] = field(default_factory=list)
     parts: list[PartInfo] = field(default_factory=list)
     cameras: list[CameraInfo] = field(default_factory=list)

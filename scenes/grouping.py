@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import mujoco
@@ -42,6 +43,11 @@ class Grouping:
     """Object of a geom of the world body, by its name or `#<id>`."""
     drawn_groups: frozenset[int] | None = None
     """Geom groups that are drawn; None decides by the rule of `drawn_geoms`."""
+
+    @cached_property
+    def named(self) -> frozenset[ObjectName]:
+        """Objects that the source names."""
+        return frozenset((*self.bodies.values(), *self.world_geoms.values()))
 
 
 def named_grouping(

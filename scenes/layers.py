@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 from scenes.scene import state_file
 
@@ -34,8 +34,9 @@ SCOPES = ("materials", "cameras", "lights")
 
 def write_stack(folder: Path, state: str) -> None:
     """Write `scene.usda`, what a person opens: a state over the base layer."""
-    stage = Usd.Stage.CreateNew(str(folder / "scene.usda"))
-    stage.GetRootLayer().subLayerPaths = [f"./{state_file(state)}", "./base.usdc"]
-    state_units(stage)
-    stage.SetDefaultPrim(stage.GetPrimAtPath("/World"))
-    stage.GetRootLayer().Save()
+    layer = Sdf.Layer.CreateNew(str(folder / "scene.usda"))
+    state_units(Usd.Stage.Open(layer))
+    layer.defaultPrim = "World"
+    # Last, when no stage is open that would read all that is stacked.
+    layer.subLayerPaths = [f"./{state_file(state)}", "./base.usdc"]
+    layer.Save()

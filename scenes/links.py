@@ -78,34 +78,37 @@ def link_trees(model: mujoco.MjModel) -> list[Tree]:
 
 def fixed_below(model: mujoco.MjModel, body: int) -> tuple[int, ...]:
     """Bodies below a body that are fixed to the world with it."""
-    found = [body]
-    for other in range(body + 1, model.nbody):
-        if model.body_weldid[other] == WORLD and model.body_parentid[other] in found:
-            found.append(other)
-    return tuple(found[1:])
+    found = {body}
+    for other in (np.flatnonzero(model.body_weldid[body + 1 :] == WORLD) + body + 1).tolist():
+        if int(model.body_parentid[other]) in found:
+            found.add(other)
+    return tuple(sorted(found - {body}))
 
 
 def mocap_bodies(model: mujoco.MjModel) -> tuple[int, ...]:
     """Bodies that a user moves, and those welded to them."""
-    found: list[int] = []
+    if not model.nmocap:
+        return ()
+    found: set[int] = set()
     for body in range(1, model.nbody):
         moved = model.body_mocapid[body] >= 0
-        carried = model.body_parentid[body] in found and not model.body_jntnum[body]
+        carried = int(model.body_parentid[body]) in found and not model.body_jntnum[body]
         if moved or carried:
-            found.append(body)
-    return tuple(found)
+            found.add(body)
+    return tuple(sorted(found))
 
 
 def _links(model: mujoco.MjModel) -> list[Link]:
     jointed = [body for body in range(1, model.nbody) if model.body_jntnum[body]]
+    welded: dict[int, list[int]] = {}
+    for body, weld in enumerate(model.body_weldid.tolist()):
+        welded.setdefault(weld, []).append(body)
     return [
         Link(
             body=body,
             carrier=_carrier(model, body),
             joints=() if _free(model, body) else _joints(model, body),
-            followers=tuple(
-                int(other) for other in np.flatnonzero(model.body_weldid == body) if other != body
-            ),
+            followers=tuple(other for other in welded.get(body, ()) if other != body),
         )
         for body in jointed
     ]

@@ -39,6 +39,8 @@ class _Physics:
     conversion: Conversion
     drives: dict[int, Drive]
     bodies: dict[int, BodyInfo]
+    mocap: frozenset[int]
+    """Bodies that a user moves, and those welded to them."""
     scopes: dict[str, str] = field(default_factory=dict)
     """Scope of the joints, by object prim."""
     joints: dict[int, str] = field(default_factory=dict)
@@ -83,10 +85,11 @@ def convert_physics(conversion: Conversion) -> None:
         conversion,
         joint_drives(model, report),
         {info.body_id: info for info in conversion.bodies if info.body_id != WORLD},
+        frozenset(mocap_bodies(model)),
     )
     trees = link_trees(model)
     held = {tree.base for tree in trees}
-    for body in (body for body in mocap_bodies(model) if body not in held):
+    for body in sorted(physics.mocap - held):
         api = physics.rigid(
             physics.bodies[body].path, merged_mass(model, conversion.rest, body, ()) or NOMINAL
         )
@@ -134,7 +137,7 @@ def _convert_tree(physics: _Physics, tree: Tree) -> None:
 def _base(physics: _Physics, tree: Tree) -> JointEnd:
     """Hold the body that a tree hangs on, the root of its articulation."""
     conversion, first = physics.conversion, tree.links[0].body
-    if tree.base in mocap_bodies(conversion.model):
+    if tree.base in physics.mocap:
         name = conversion.name(mujoco.mjtObj.mjOBJ_BODY, tree.base)
         conversion.report.approximated.append(
             f"body {name}: a user moves it; what hangs on it by joints follows in no engine"
