@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 ARGS :=
 
-.PHONY: libero test sync format type check bench faults corpus sweep
+.PHONY: libero test sync format type check bench faults corpus sweep fuzz flips
 .DEFAULT_GOAL := test
 
 libero: $(VENV)/.libero
@@ -43,6 +43,12 @@ sweep: $(VENV)/.dev
 
 corpus: $(VENV)/.dev
 	$(BIN)/python bench/corpus.py $(ARGS)
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python bench/fuzz.py $(ARGS)
+
+flips: $(VENV)/.dev
+	$(BIN)/python bench/cache_flips.py $(ARGS)
 
 $(VENV)/bin/python:
 	@for python in python3 python3.13 python3.12 python3.11; do \

@@ -70,7 +70,16 @@ def _reports_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def describe(error: BaseException) -> tuple[str, int]:
-    """Give the sentence and the exit code for an error that ends a command."""
+    """Give the sentence and the exit code for an error that ends a command.
+
+    What a terminal would not show as letters is spelled out.
+    """
+    sentence, code = _described(error)
+    letters = (c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in sentence)
+    return "".join(letters), code
+
+
+def _described(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return (
             "Interrupted; what is finished is kept. Give the same command again to go on.",

@@ -17,6 +17,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 from scenes.config import MjcfSource, UrdfSource, UsdSource
 from scenes.conversion_request import Answer, Failure, Request
@@ -34,6 +35,8 @@ def main() -> None:
     """Answer requests until stdin ends."""
     _die_with_parent(os.getppid())
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError):  # Where memory runs out, this process goes first.
+        Path("/proc/self/oom_score_adj").write_text("1000")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 

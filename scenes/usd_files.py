@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -16,6 +17,7 @@ from scenes.usd_text import refuse_undecodable
 _FOREIGN = (".mdl",)
 """Shader sources of other renderers, looked up along search paths; nothing of them is read."""
 _PLACEHOLDER = "<"
+_RULE = re.compile(r" matching pxrInternal.*")
 
 
 @dataclass(frozen=True)
@@ -135,8 +137,13 @@ def usd_reason(error: Tf.ErrorException) -> str:
         if not colon:
             _, colon, text = line.partition(".cpp : '")
         if colon:
-            return " ".join(text.split()).removesuffix("'").rstrip(".")
-    return " ".join(said.split()).rstrip(".")
+            return _plain(text).removesuffix("'").rstrip(".")
+    return _plain(said).rstrip(".")
+
+
+def _plain(text: str) -> str:
+    """Text in one line, without the names that USD's parser has for its own rules."""
+    return _RULE.sub("", " ".join(text.split()))
 
 
 def undecodable(error: UnicodeDecodeError) -> str:

@@ -4,6 +4,11 @@
 class WriteError(Exception):
     """A file of a run could not be written, or a row does not fit the declared schema."""
 
+    def __str__(self) -> str:
+        """Give the message in one line; what is no letter, as in a library's words, is escaped."""
+        words = " ".join(super().__str__().split())
+        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+
 
 class ReadError(WriteError):
     """A file of a run is missing, broken, or not what the schema or the manifest says."""
