@@ -37,7 +37,7 @@ from scenes.errors import ConversionFault  # noqa: E402
 STAGE = ROOT / "tests" / "cases" / "x05-bytes-that-are-no-text" / "scene.usda"
 LIMITS = ConversionLimits(timeout=20.0, memory=1.5)
 _RAW = ("Traceback", "pxrInternal", "/opt/", "Boost.Python", "0x7f", "Unexpected error")
-_STOPPED = ("conversion.timeout", "conversion.memory", "ended its process", "was killed")
+_STOPPED = ("(--timeout).", "(--memory).", "ran out of memory.")
 _SILENT_SECONDS = 30.0
 OUTCOMES = ("read", "refused", "stopped", "bad")
 
@@ -50,7 +50,8 @@ def judged(message: str, *names: str) -> str:
         return f"bad: more than one line of letters: {message!r}"
     if not any(name in message for name in names):
         return f"bad: the file is not named: {message}"
-    return "stopped: " + message if any(word in message for word in _STOPPED) else "refused"
+    stopped = message.endswith(_STOPPED) or "ended its process" in message
+    return f"stopped: {message}" if stopped else "refused"
 
 
 class Scenes:

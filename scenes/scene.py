@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
-from pydantic import ValidationError
 
 from scenes.digests import check_digests, content_digest
 from scenes.errors import AssetError, SceneError
@@ -71,7 +70,7 @@ class Scene:
             raise SceneError(f"{folder}: no scene here: scene.json is missing.")
         try:
             info = SceneInfo.read(description)
-        except (ValidationError, OSError) as error:
+        except (ValueError, OSError) as error:
             raise _broken(folder, f"{description}: damaged or edited.") from error
         if info.format != SCENE_FORMAT:
             raise SceneError(

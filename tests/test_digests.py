@@ -198,3 +198,17 @@ def test_old_leftovers_of_the_cache_go_with_the_next_conversion(
     assert json.loads((folder / "digests.json").read_text())["files"].keys() == (
         contents(folder).keys() - {"digests.json"}
     )
+
+
+def test_tables_that_are_no_text_are_damage_like_any_other(
+    source: MjcfSource, tmp_path: Path
+) -> None:
+    folder = mjcf_scene(source, tmp_path / "cache").folder
+    whole = contents(folder)
+    for name in ("scene.json", "digests.json", "report.json"):
+        data = bytearray(whole[name])
+        data[40] ^= 0x80
+        (folder / name).write_bytes(data)
+        with pytest.raises(AssetError, match=name):
+            Scene.open(folder)
+        assert contents(mjcf_scene(source, tmp_path / "cache").folder) == whole

@@ -113,5 +113,9 @@ def _load(data: bytes, modes: tuple[str, ...]) -> NDArray[np.generic]:
             if image.mode not in modes:
                 raise ReadError(f"the picture has mode {image.mode}, not {' or '.join(modes)}")
             return cast("NDArray[np.generic]", np.array(image))
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError as error:
+        raise ReadError(
+            "the picture cannot be decoded (it is of no kind that is written)"
+        ) from error
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise ReadError(f"the picture cannot be decoded ({error})") from error

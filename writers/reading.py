@@ -60,7 +60,7 @@ def read_rows(
     missing = None if row_ids is None else set(row_ids)
     for shard in shard_paths(path):
         with _open(shard) as file:
-            schema = declared_schema(file.schema_arrow, str(shard))
+            schema = declared_schema(_schema(file, shard), str(shard))
             wanted = _wanted(schema, columns, shard)
             for group in range(file.num_row_groups):
                 yield from _group_rows(file, group, wanted, missing, shard)
@@ -77,7 +77,7 @@ def read_record(path: Path, schema: pa.Schema) -> ShardRecord:
         ReadError: The file is missing, has no footer, or has another schema.
     """
     with _open(path) as file:
-        difference = schema_difference(file.schema_arrow, schema)
+        difference = schema_difference(_schema(file, path), schema)
         if difference:
             raise ReadError(f"{path}: not a shard of the declared schema: {difference}.")
         return _record(path, file)
@@ -119,12 +119,22 @@ def verify_folder(
     return problems
 
 
+def _schema(file: pq.ParquetFile, path: Path) -> pa.Schema:
+    try:
+        schema = file.schema_arrow
+        # Names that are no text raise when they are asked for.
+        _ = (schema.names, str(schema))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise ReadError(f"{path}: not a shard: its schema cannot be read ({error}).") from error
+    return schema
+
+
 def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
     except FileNotFoundError as error:
         raise ReadError(f"{path}: the shard is missing.") from error
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise ReadError(
             f"{path}: not a whole Parquet file ({error}). Remove it and run again to make it anew."
         ) from error
@@ -180,12 +190,12 @@ def _group_rows(
         if not picked:
             return
         table = file.read_row_group(group, list(columns)).combine_chunks()
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise ReadError(f"{path}: row group {group} cannot be read ({error}).") from error
     small = table.select([f.name for f in table.schema if not _is_large(f)])
     for index in picked:
-        values = small.slice(index, 1).to_pylist()[0]
         try:
+            values = small.slice(index, 1).to_pylist()[0]
             yield _row(values, table, index)
         except (ReadError, TypeError, ValueError) as error:
             raise ReadError(f"{path}: row {keys[index]}: {error}.") from error
