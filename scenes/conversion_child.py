@@ -19,6 +19,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from pxr import Work
+
 from scenes.config import MjcfSource, UrdfSource, UsdSource
 from scenes.conversion_request import Answer, Failure, Request
 from scenes.converted import convert_mjcf, mjcf_scene
@@ -37,6 +39,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError):  # Where memory runs out, this process goes first.
         Path("/proc/self/oom_score_adj").write_text("1000")
+    # More threads take more time in all: a stage that is written changes prim by prim.
+    Work.SetConcurrencyLimit(1)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 

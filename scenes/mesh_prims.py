@@ -16,6 +16,7 @@ Floats = NDArray[np.float32]
 Index = NDArray[np.int32]
 _NORMALS = "normals"
 _ST = "st"
+_FACTORS = np.random.default_rng(0).integers(1, 2**63, 4, dtype=np.uint64) | 1
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _read_primvar(mesh: UsdGeom.Mesh, name: str) -> tuple[Floats, NDArray[np.int
 def _distinct(rows: Floats) -> tuple[Floats, Index]:
     """Rows without repeats, bit by bit, in the order of their first use; where each one went."""
     bits = np.ascontiguousarray(rows).view(np.uint32).astype(np.uint64)
-    factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | 1
+    factors = _FACTORS[: rows.shape[1]]
     hashes = ((bits ^ (bits << 31)) * factors).sum(axis=1, dtype=np.uint64)
     _, first, index = np.unique(hashes, return_index=True, return_inverse=True)
     if not np.array_equal(rows[first[index]], rows):

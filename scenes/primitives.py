@@ -7,6 +7,7 @@ MuJoCo projects textures along.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,10 +136,21 @@ def _revolution(
     v: NDArray[np.float64],
     slice_count: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
-    """Rings of vertices, slice 0 at +x, joined from the lowest to the highest.
+    """Rings of vertices, slice 0 at +x, joined from the lowest to the highest; not to be changed.
 
     A ring closes on a vertex of its own, where the texture ends; at a pole every slice has one.
     """
+    return _rings(tuple(radii.tolist()), tuple(heights.tolist()), tuple(v.tolist()), slice_count)
+
+
+@lru_cache(maxsize=64)
+def _rings(
+    radii_of: tuple[float, ...],
+    heights: tuple[float, ...],
+    v: tuple[float, ...],
+    slice_count: int,
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+    radii = np.array(radii_of)
     slices = np.arange(slice_count + 1)
     angles = 2 * np.pi * (slices % slice_count) / slice_count
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -157,7 +169,10 @@ def _revolution(
         faces.append(np.stack([low + here, high + following, high + here], axis=1))
         if not poles[stack]:
             faces.append(np.stack([low + here, low + following, high + following], axis=1))
-    return np.concatenate(points), np.concatenate(faces).astype(np.int32), np.concatenate(uv)
+    made = np.concatenate(points), np.concatenate(faces).astype(np.int32), np.concatenate(uv)
+    for array in made:
+        array.flags.writeable = False
+    return made
 
 
 def _scaled(

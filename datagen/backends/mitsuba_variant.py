@@ -42,6 +42,8 @@ def load_mitsuba(variant: Variant, threads: int | None = None) -> ModuleType:
     current = mitsuba.variant()
     if current is None:
         mitsuba.set_variant(name)
+        # Values that are no picture, such as far positions, are no news for the terminal.
+        mitsuba.set_log_level(mitsuba.LogLevel.Error)
     elif current != name:
         raise BackendError(f"mitsuba: this process runs {current} already, {name} was asked for.")
     if threads is not None:
