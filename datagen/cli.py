@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -91,6 +92,8 @@ def _described(error: BaseException) -> tuple[str, int]:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(error, kind):
             return str(error), code
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}.", 4
     message = " ".join(str(error).split())
     start = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return f"Unexpected error: {start} (datagen --traceback ... shows where)", 4

@@ -110,7 +110,7 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
         WriteError: The cache cannot be written.
     """
     sources = plan_scenes(config)
-    if not config.cache.is_dir():  # One that holds all scenes already may be read-only.
+    if not _is_folder(config.cache):  # One that holds all scenes already may be read-only.
         refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
     variant = mitsuba_variant(config)
     prepared = prepare_scenes(config, build_plan(config, sources).scenes, config.backends, progress)
@@ -131,6 +131,13 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
     )
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def refuse_unwritable(folder: Path, remedy: str) -> None:
     """Refuse a folder that cannot be made or written, before any work.
 
@@ -138,10 +145,15 @@ def refuse_unwritable(folder: Path, remedy: str) -> None:
         WriteError: Names what is in the way, and the remedy.
     """
     place = folder.absolute()
-    while not place.exists():
-        if place.is_symlink():
-            raise WriteError(f"{folder}: cannot be made: {place} is a link to nothing. {remedy}")
-        place = place.parent
+    try:
+        while not place.exists():
+            if place.is_symlink():
+                raise WriteError(
+                    f"{folder}: cannot be made: {place} is a link to nothing. {remedy}"
+                )
+            place = place.parent
+    except OSError as error:
+        raise WriteError(f"{folder}: cannot be made: {error.strerror}. {remedy}") from error
     if not place.is_dir():
         raise WriteError(f"{folder}: cannot be made: {place} is not a folder. {remedy}")
     if not os.access(place, os.W_OK | os.X_OK):

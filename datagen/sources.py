@@ -121,7 +121,13 @@ def _file_scene(config: RunConfig, index: int, source: SourceConfig) -> ScenePla
         if (file := getattr(source, kind)) is not None
     )
     path: Path = file.path
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError as error:
+        raise config.problem(
+            f"scenes.{index}.{kind}.path: {str(path)!r}: {error.strerror}."
+        ) from error
+    if not there:
         what = "is a folder" if path.is_dir() else "does not exist"
         raise config.problem(
             f"scenes.{index}.{kind}.path: {str(path)!r} {what} (looked for {path.absolute()})."

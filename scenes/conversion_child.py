@@ -24,7 +24,7 @@ from pxr import Work
 from scenes.config import MjcfSource, UrdfSource, UsdSource
 from scenes.conversion_request import Answer, Failure, Request
 from scenes.converted import convert_mjcf, mjcf_scene
-from scenes.errors import ConversionFault, SceneError
+from scenes.errors import AssetError, ConversionFault, SceneError
 from scenes.scene import Scene
 from scenes.urdf import convert_urdf, urdf_scene
 from scenes.usd import convert_usd, usd_scene
@@ -62,6 +62,8 @@ def main() -> None:
             say(out_of_memory=True)
         except SceneError as error:
             say(failure=_failure(error))
+        except OSError as error:
+            say(failure=_failure(_unreadable(request, error)))
         except Exception as error:
             say(failure=_failure(_fault(request, error)))
         else:
@@ -92,6 +94,15 @@ def _converted(request: Request, waiting: Callable[[], None]) -> Scene:
                 return usd_scene(source, cache, waiting)
             assert out is not None
             return convert_usd(out, source)
+
+
+def _unreadable(request: Request, error: OSError) -> SceneError:
+    """Say that the system refused a file, as one whose name is too long."""
+    path = request.source.path
+    where = f"{path}: " if error.filename in (None, str(path)) else f"{path}: {error.filename}: "
+    refusal = AssetError(f"{where}cannot be read: {error.strerror or error}.")
+    refusal.__cause__ = error
+    return refusal
 
 
 def _fault(request: Request, error: Exception) -> SceneError:

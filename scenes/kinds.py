@@ -22,7 +22,11 @@ def source_kind(path: Path) -> Kind:
     Raises:
         AssetError: It does not exist, or is none of the kinds.
     """
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError as error:
+        raise AssetError(f"{path}: cannot be read: {error.strerror}.") from error
+    if not there:
         raise AssetError(f"{path}: no such file.")
     if kind := _BY_SUFFIX.get(path.suffix.lower()):
         return kind

@@ -254,3 +254,61 @@ def test_leftovers_of_processes_that_ended_go_and_others_stay(tmp_path: Path) ->
         remove_idle_locks(tmp_path)
         assert (tmp_path / "held.lock").exists() and not (tmp_path / "idle.lock").exists()
     assert not (tmp_path / "held.lock").exists()
+
+
+LONG = "o" * 300
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"scenes": [{"mjcf": {"path": f"{LONG}.xml"}}]}, 2),
+        ({"scenes": [{"usd": {"path": f"{LONG}.usda"}}]}, 2),
+        ({"scenes": [{"mjcf": {"path": "good.xml", "roots": [LONG]}}]}, 3),
+        ({"scenes": [{"urdf": {"path": "r.urdf", "packages": {"p": LONG}}}]}, 3),
+        ({"output": LONG}, 4),
+        ({"cache": LONG}, 4),
+    ],
+)
+def test_a_file_name_that_is_too_long_is_one_sentence(
+    change: dict[str, object], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model(tmp_path)
+    mesh = f'<geometry><mesh filename="package://p/{LONG}.stl"/></geometry>'
+    Path("r.urdf").write_text(
+        f'<robot name="r"><link name="l"><visual>{mesh}</visual></link></robot>'
+    )
+    config = {
+        "output": "run",
+        "cache": "cache",
+        "scenes": [{"mjcf": {"path": "good.xml"}}],
+        "cameras": ["view"],
+        "mitsuba": {"variant": "scalar"},
+    }
+    Path("run.yaml").write_text(yaml.safe_dump(config | change))
+    done = CliRunner().invoke(app, ["run", "run.yaml"])
+    assert done.exit_code == code
+    sentence = done.output.splitlines()[-1]
+    assert LONG in sentence and "name too long" in sentence and "Unexpected" not in done.output
+
+
+@pytest.mark.parametrize("command", ["convert", "inspect", "run", "audit"])
+def test_a_command_line_with_a_name_that_is_too_long_is_told_of_it(command: str) -> None:
+    arguments = {"convert": [f"{LONG}.usda", "out"], "audit": ["--run", LONG]}
+    done = CliRunner().invoke(app, [command, *arguments.get(command, [LONG])])
+    assert done.exit_code in (2, 3, 4)
+    assert LONG in done.output and "name too long" in done.output
+    assert "Unexpected" not in done.output
+
+
+def test_elements_with_names_of_three_hundred_letters_are_converted(tmp_path: Path) -> None:
+    named = GOOD.replace('name="box"', f'name="{LONG}"').replace('name="view"', f'name="{LONG}"')
+    key = f'<keyframe><key name="{LONG}" qpos=".25"/></keyframe></mujoco>'
+    named = named.replace('<geom type="box"', f'<joint name="{LONG}"/><geom type="box"')
+    (tmp_path / "long.xml").write_text(named.replace("</mujoco>", key))
+    source = MjcfSource(path=tmp_path / "long.xml", keyframe=LONG)
+    with Converter(ConversionLimits()) as converter:
+        scene = converter.scene(source, tmp_path / "cache")
+    assert [each.name for each in (*scene.info.objects, *scene.info.cameras)] == [LONG, LONG]
+    assert scene.state(LONG).qpos.tolist() == [0.25]
