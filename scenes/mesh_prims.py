@@ -52,6 +52,30 @@ def write_triangles(stage: Usd.Stage, path: str, triangles: Triangles) -> UsdGeo
     return mesh
 
 
+def without_repeats(triangles: Triangles) -> tuple[Triangles, int]:
+    """Leave out the faces with two corners at one point, and the vertices that no other face has.
+
+    They have no area, and programs that build edges from faces may end over them. A mesh of
+    nothing else stays as it is. Faces without area whose corners are three points stay too.
+
+    Returns:
+        The mesh, and how many faces were left out.
+    """
+    _, place = _distinct(triangles.points)
+    a, b, c = place[triangles.faces].T
+    keep = (a != b) & (b != c) & (c != a)
+    count = int(np.count_nonzero(~keep))
+    if count in (0, len(keep)):
+        return triangles, 0
+    used, faces = np.unique(triangles.faces[keep], return_inverse=True)
+    return Triangles(
+        triangles.points[used],
+        faces.reshape(-1, 3).astype(np.int32),
+        triangles.normals[used],
+        None if triangles.st is None else triangles.st[used],
+    ), count
+
+
 def read_triangles(mesh: UsdGeom.Mesh) -> Triangles:
     """Read a mesh that `write_triangles` wrote, with one vertex per distinct corner."""
     points = np.array(mesh.GetPointsAttr().Get(), dtype=np.float32)

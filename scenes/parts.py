@@ -11,7 +11,7 @@ from pxr import UsdShade
 from scenes.conversion import Collider, Conversion
 from scenes.info import BodyInfo, PartInfo
 from scenes.materials import Look, geom_look
-from scenes.mesh_prims import Triangles, write_triangles
+from scenes.mesh_prims import Triangles, without_repeats, write_triangles
 from scenes.meshes import geom_triangles
 from scenes.names import provenance
 from scenes.primitives import box
@@ -19,6 +19,8 @@ from scenes.proxies import FLAT, THICKENED, collides
 from scenes.scene import Matrix, matrix_value
 from scenes.transforms import rigid, rotation_from_quaternion
 from scenes.two_sided import front_sides
+
+_REPEATING = "faces left out, without area"
 
 
 def convert_geom(conversion: Conversion, body: BodyInfo, geom: int) -> None:
@@ -53,6 +55,9 @@ def _convert_part(
     model = conversion.model
     name = conversion.name(mujoco.mjtObj.mjOBJ_GEOM, geom)
     path = conversion.child_path(body.path, name, "geom", geom)
+    triangles, repeating = without_repeats(triangles)
+    if repeating:
+        _note_repeating(conversion, geom, repeating)
     front = front_sides(triangles)
     mesh = write_triangles(conversion.stage, path, triangles if front is None else front)
     # MuJoCo culls back faces of everything but planes.
@@ -71,4 +76,13 @@ def _convert_part(
             body=body.path,
             geom_id=geom,
         )
+    )
+
+
+def _note_repeating(conversion: Conversion, geom: int, count: int) -> None:
+    report = conversion.report
+    report.counts_out[_REPEATING] = report.counts_out.get(_REPEATING, 0) + count
+    report.left_out.append(
+        f"geom {conversion.name(mujoco.mjtObj.mjOBJ_GEOM, geom) or geom}: {count} "
+        f"face{'s' if count > 1 else ''} of two corners or one, without area"
     )

@@ -1,11 +1,14 @@
 """Triangles written as mesh prims and read back."""
 
+import json
 from pathlib import Path
 
 import mujoco
 import numpy as np
+import pytest
 from pxr import Usd, UsdGeom
 
+from scenes import convert_mjcf
 from scenes.mesh_prims import Triangles, read_triangles, write_triangles
 from scenes.meshes import geom_triangles
 
@@ -72,3 +75,33 @@ def test_a_mesh_without_texture_coordinates_has_no_st() -> None:
     assert not UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st").IsDefined()
     assert read_triangles(mesh).st is None
     assert len(UsdGeom.PrimvarsAPI(mesh).GetPrimvar("normals").Get()) == 1
+
+
+@pytest.mark.parametrize("texture", ["", " vt"])
+def test_faces_that_repeat_a_corner_are_left_out_and_counted(tmp_path: Path, texture: str) -> None:
+    corner = "{0}/{0}" if texture else "{0}"
+    faces = [(1, 3, 2), (1, 2, 2), (1, 2, 4), (3, 3, 3), (2, 3, 4), (1, 5, 3), (1, 4, 3)]
+    (tmp_path / "m.obj").write_text(
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 1 0\n"
+        + ("vt 0 0\nvt 1 0\nvt 0 1\nvt 1 1\nvt .5 .5\n" if texture else "")
+        + "".join(f"f {' '.join(corner.format(v) for v in face)}\n" for face in faces)
+    )
+    (tmp_path / "m.xml").write_text(
+        "<mujoco><asset><mesh name='m' file='m.obj' inertia='shell'/></asset>"
+        "<worldbody><geom name='g' type='mesh' mesh='m'/></worldbody></mujoco>"
+    )
+    scene = convert_mjcf(tmp_path / "m.xml", tmp_path / "out")
+    mesh = UsdGeom.Mesh(scene.stage.GetPrimAtPath(scene.info.parts[0].path))
+    indices = np.array(mesh.GetFaceVertexIndicesAttr().Get()).reshape(-1, 3)
+    assert sorted({len(set(face)) for face in indices.tolist()}) == [3]
+    # A tetrahedron of legs of 1 m: three right triangles and one with three edges of sqrt(2).
+    corners = np.array(mesh.GetPointsAttr().Get())[indices]
+    sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert len(indices) == 4
+    assert np.linalg.norm(sides, axis=1).sum() / 2 == pytest.approx(1.5 + np.sqrt(3) / 2)
+    for name in ("normals", *(("st",) if texture else ())):
+        primvar = UsdGeom.PrimvarsAPI(mesh).GetPrimvar(name)
+        assert len(primvar.GetIndices()) == 12
+    report = json.loads((scene.folder / "report.json").read_text())
+    assert report["counts_out"]["faces left out, without area"] == 3
+    assert [line for line in report["left_out"] if line.startswith("geom g: 3 faces")]
