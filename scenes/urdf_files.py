@@ -17,6 +17,8 @@ from scenes.raw_xml import read_xml
 
 READABLE = (".stl", ".obj", ".msh")
 _PACKAGE, _FILE = "package://", "file://"
+_GREY = {"rgba": "0.5 0.5 0.5 1"}
+"""Colour of MuJoCo's shapes without one."""
 _READ = frozenset({"link", "joint", "material", "mujoco"})
 
 
@@ -63,6 +65,7 @@ def read_urdf(settings: UrdfSource) -> UrdfModel:
             model.assets[known[path]] = _content(source, name, path, model)
         mesh.set("filename", known[path])
     _note_rest(root, model)
+    _colour_visuals(root, model)
     _set_compiler(compiler)
     try:
         model.xml = ElementTree.tostring(root, encoding="unicode")
@@ -175,6 +178,34 @@ def _set_compiler(compiler: ElementTree.Element) -> None:
         "discardvisual": "false", "fusestatic": "false", "strippath": "true",
     }  # fmt: skip
     compiler.attrib.update(wanted)
+
+
+def _colour_visuals(root: ElementTree.Element, model: UrdfModel) -> None:
+    """Give each visual shape a colour of its own.
+
+    MuJoCo leaves a visual without material in the colour of the one before it, and knows a
+    material by its name only after the place that gives its colour.
+    """
+    colours: dict[str, ElementTree.Element] = {}
+    for material in (*root.iterfind("material"), *root.iterfind("link/visual/material")):
+        colour = material.find("color")
+        if colour is not None:
+            colours.setdefault(material.get("name", ""), colour)
+    for number, visual in enumerate(root.iterfind("link/visual")):
+        stated = visual.find("material")
+        colour = None
+        if stated is not None:
+            name = stated.get("name", "")
+            colour = stated.find("color")
+            colour = colours.get(name) if colour is None and name else colour
+            if colour is None and stated.find("texture") is None:
+                model.approximated.append(
+                    f"material {name!r}: no colour is given for it; shown grey"
+                )
+            visual.remove(stated)
+        # Names of a material's own, for MuJoCo looks its colour up by name.
+        own = ElementTree.SubElement(visual, "material", name=f"visual_{number}")
+        ElementTree.SubElement(own, "color", _GREY if colour is None else colour.attrib)
 
 
 def _note_rest(root: ElementTree.Element, model: UrdfModel) -> None:
