@@ -30,6 +30,12 @@ _NO_FALLOFF = 2.0
 farther away off the axis, which is two powers of the cosine."""
 _STEPS = 60
 _OWN = "datagen:unitIntensity"
+_PREFIX = "inputs:"
+_SHAPING = ("shaping:ies:file", "shaping:cone:softness", "shaping:focus", "shaping:cone:angle")
+_INPUTS = (
+    "intensity", "color", "exposure", "enableColorTemperature", "colorTemperature", "normalize",
+    "angle", "radius", "width", "height", "length", "texture:file", *_SHAPING,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,29 +127,34 @@ def _add(
     found: _Physical,
 ) -> None:
     kind, notes = str(prim.GetTypeName()), stage.notes
-    light = UsdLux.LightAPI(prim)
-    strength = _strength(stage, light)
+    old = [name for name in _INPUTS if _input(prim, name).GetName() == name]
+    if old:
+        notes.differs(
+            f"light {prim.GetPath()}: {', '.join(old)}, without the {_PREFIX!r} that UsdLux has now, "
+            "read as if they had it"
+        )
+    strength = _strength(stage, prim)
     if strength.min() < 0:
         notes.lacks(f"light {prim.GetPath()}: below zero; it would take light away")
         return
     pose = stage.pose(prim) if kind != "DomeLight" else np.eye(4)
     scale = stage.meters_per_unit
     if kind in ("DomeLight", "DomeLight_1"):
-        if stage.value(prim.GetAttribute("inputs:texture:file")):
+        if stage.value(_input(prim, "texture:file")):
             notes.differs(f"light {prim.GetPath()}: the picture of a dome is not shown; its plain "
                           "colour lights the scene from everywhere")  # fmt: skip
         found.dome = found.dome + strength
         return
     if kind == "DistantLight":
-        half = math.radians(stage.number(prim.GetAttribute("inputs:angle")) / 2)
+        half = math.radians(stage.number(_input(prim, "angle")) / 2)
         disk = math.pi * math.sin(half) ** 2
-        normalized = bool(stage.value(light.GetNormalizeAttr())) or disk == 0.0
+        normalized = bool(stage.value(_input(prim, "normalize"))) or disk == 0.0
         irradiance = strength * (1.0 if normalized else disk)
         pose = rigid(middle - pose[:3, :3] @ [0.0, 0.0, -1.0] * 2 * radius, pose[:3, :3])
         found.lights.append((MujocoLight(prim, pose, True, (1, 1, 1)), irradiance / math.pi))
         return
     sizes = {
-        name: stage.number(prim.GetAttribute(f"inputs:{name}"), 0.0) * scale
+        name: stage.number(_input(prim, name), 0.0) * scale
         for name in ("radius", "width", "height", "length")
     }
     face = {
@@ -156,7 +167,7 @@ def _add(
         notes.lacks(f"light {prim.GetPath()}: a {kind} is not read")
         return
     surface = {"SphereLight": 4.0, "CylinderLight": math.pi}.get(kind, 1.0) * face
-    if bool(stage.value(light.GetNormalizeAttr())) or face == 0.0:
+    if bool(stage.value(_input(prim, "normalize"))) or face == 0.0:
         strength = strength * (face / surface if surface > 0 else 0.25)
     else:
         strength = strength * face
@@ -178,35 +189,43 @@ def _add(
     found.lights.append((shape, strength / max(distance, 0.05 * radius) ** 2 / math.pi))
 
 
-def _strength(stage: UsdStage, light: UsdLux.LightAPI) -> NDArray[np.float64]:
+def _strength(stage: UsdStage, prim: Usd.Prim) -> NDArray[np.float64]:
     """Colour times intensity times exposure, [3]."""
-    stated = stage.value(light.GetColorAttr(), Gf.Vec3f(1))
-    color = np.array(stage.refuse_other(light.GetColorAttr(), stated, 3), dtype=np.float64)
-    if stage.value(light.GetEnableColorTemperatureAttr()):
-        kelvin = stage.number(light.GetColorTemperatureAttr())
+    attribute = _input(prim, "color")
+    stated = stage.value(attribute, Gf.Vec3f(1))
+    color = np.array(stage.refuse_other(attribute, stated, 3), dtype=np.float64)
+    if stage.value(_input(prim, "enableColorTemperature")):
+        kelvin = stage.number(_input(prim, "colorTemperature"))
         color *= np.array(UsdLux.BlackbodyTemperatureAsRgb(kelvin))
-    exposure = stage.number(light.GetExposureAttr(), 0.0)
+    exposure = stage.number(_input(prim, "exposure"), 0.0)
     with np.errstate(over="ignore"):
-        strength = color * stage.number(light.GetIntensityAttr(), 1.0) * np.exp2(exposure)
+        strength = color * stage.number(_input(prim, "intensity"), 1.0) * np.exp2(exposure)
     if not np.isfinite(strength).all():
         raise stage.refusal(
-            light.GetPrim(),
+            prim,
             f"with inputs:exposure = {exposure:g} its brightness is beyond all numbers.",
         )
     return strength
 
 
+def _input(prim: Usd.Prim, name: str) -> Usd.Attribute:
+    """Attribute of a light: with `inputs:`, or as of old without, where that alone has a value."""
+    attribute, old = prim.GetAttribute(_PREFIX + name), prim.GetAttribute(name)
+    authored = bool(attribute) and attribute.HasAuthoredValue()
+    return old if old and old.HasAuthoredValue() and not authored else attribute
+
+
 def _cone(stage: UsdStage, prim: Usd.Prim) -> tuple[float, float]:
     """Half angle [deg] and exponent of a light's shaping."""
-    if not prim.HasAPI(UsdLux.ShapingAPI):
+    old = any(_input(prim, name).GetName() == name for name in _SHAPING)
+    if not prim.HasAPI(UsdLux.ShapingAPI) and not old:
         return 180.0, _NO_FALLOFF
-    shaping = UsdLux.ShapingAPI(prim)
-    if stage.value(shaping.GetShapingIesFileAttr()):
+    if stage.value(_input(prim, "shaping:ies:file")):
         stage.notes.differs(f"light {prim.GetPath()}: its IES profile is not used")
-    if stage.number(shaping.GetShapingConeSoftnessAttr(), 0.0) > 0:
+    if stage.number(_input(prim, "shaping:cone:softness"), 0.0) > 0:
         stage.notes.differs(f"light {prim.GetPath()}: the soft rim of its cone is sharp")
-    focus = stage.number(shaping.GetShapingFocusAttr(), 0.0)
-    return stage.number(shaping.GetShapingConeAngleAttr(), 90.0), _NO_FALLOFF + focus
+    focus = stage.number(_input(prim, "shaping:focus"), 0.0)
+    return stage.number(_input(prim, "shaping:cone:angle"), 90.0), _NO_FALLOFF + focus
 
 
 def _scale(shares: list[NDArray[np.float64]]) -> float:

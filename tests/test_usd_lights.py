@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from usd_stages import mesh, opened, translate
 
-from scenes import srgb_decode
+from scenes import convert_usd, srgb_decode
+from scenes.config import UsdSource
 from scenes.usd_lights import Lighting, read_lighting
 from scenes.usd_prims import read_prims
 from scenes.usd_stage import UsdStage
@@ -122,3 +123,26 @@ def test_invisible_and_unknown_lights_are_left_out_by_name(tmp_path: Path) -> No
         "light /W/portal: a PortalLight is not read",
         "light /W/negative: below zero; it would take light away",
     }
+
+
+def test_attributes_of_old_exporters_are_read_and_named(tmp_path: Path) -> None:
+    case = Path(__file__).parent / "cases" / "a67-usd-light-attributes-without-prefix"
+    scene = convert_usd(tmp_path / "out", UsdSource(path=case / "a67.usda"))
+    red, green, blue = scene.load_model().light_diffuse[0]
+    # The lamp is (1, 0.2, 0.2); the display value of its brightest channel is one.
+    assert red == pytest.approx(1, abs=1e-5)
+    assert srgb_decode(green) == srgb_decode(blue) == pytest.approx(0.2, rel=1e-4)
+    told = (scene.folder / "report.json").read_text()
+    assert "light /World/sun: intensity, color, angle, without the 'inputs:'" in told
+
+
+def test_the_prefixed_attribute_wins_and_old_shaping_makes_a_cone(tmp_path: Path) -> None:
+    old = "float radius = 0.1\nfloat shaping:cone:angle = 20\n"
+    content = light("SphereLight", "a", old, "") + light(
+        "SphereLight",
+        "b",
+        old.replace("20", "60") + "float inputs:shaping:cone:angle = 30",
+        '(prepend apiSchemas = ["ShapingAPI"])',
+    )
+    _, found = lighting(tmp_path, content)
+    assert [lamp.cutoff for lamp in found.lights] == pytest.approx([20, 30])
