@@ -1,5 +1,8 @@
 """Scenes: what is drawn, where it stands, and how it is called, as USD on disk."""
 
+import scenes.mujoco_import  # noqa: F401  # Before any other module imports MuJoCo.
+
+# isort: split
 from scenes.bundle import Bundle
 from scenes.cameras import Pinhole, camera_path, pinhole
 from scenes.colors import srgb_decode, srgb_encode

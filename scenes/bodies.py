@@ -7,10 +7,10 @@ import numpy as np
 from pxr import UsdGeom, UsdSemantics, Vt
 
 from scenes.conversion import Conversion
-from scenes.errors import SceneError
+from scenes.element_names import ambiguous_objects
 from scenes.grouping import WORLD, ObjectName, body_object, world_geom_object
 from scenes.info import BodyInfo, ObjectInfo
-from scenes.names import label_of, provenance
+from scenes.names import provenance, told_apart
 from scenes.parts import convert_geom
 from scenes.proxies import collides
 from scenes.scene import matrix_value
@@ -23,6 +23,7 @@ def convert_bodies(conversion: Conversion) -> dict[ObjectName, ObjectInfo]:
         The objects written, by their names.
     """
     model, grouping = conversion.model, conversion.description.grouping
+    _find_ambiguous(conversion)
     objects: dict[ObjectName, ObjectInfo] = {}
     for body in range(1, model.nbody):
         name = body_object(model, body, grouping)
@@ -52,9 +53,7 @@ def _convert_world_geoms(conversion: Conversion, objects: dict[ObjectName, Objec
     model = conversion.model
     carriers: dict[ObjectName, BodyInfo] = {}
     listed = set(conversion.description.grouping.world_geoms.values())
-    for geom in map(int, np.flatnonzero(model.geom_bodyid == WORLD)):
-        if geom not in conversion.drawn and not collides(model, geom):
-            continue
+    for geom in _world_geoms(conversion):
         name = world_geom_object(model, geom, conversion.description.grouping)
         if name not in carriers:
             shared = objects.get(name) if name in listed else None
@@ -69,34 +68,37 @@ def _object(conversion: Conversion, name: ObjectName) -> ObjectInfo:
         unique = f"{unique}_{number}"
     kind = "object" if unique == name.name else "object of another's name"
     path = conversion.child_path("/World", unique, kind, number)
-    _refuse_shared_label(conversion, name)
+    label = name.label
+    if name not in conversion.description.grouping.named and name.name in conversion.shared_labels:
+        label = told_apart(label, name.name)
     prim = UsdGeom.Xform.Define(conversion.stage, path)
+    provenance(prim.GetPrim(), "object", name.name, number)
     # A sample can only hide what has the attribute.
     prim.CreateVisibilityAttr(UsdGeom.Tokens.inherited)
     labels = UsdSemantics.LabelsAPI.Apply(prim.GetPrim(), "class")
-    labels.CreateLabelsAttr().Set(Vt.TokenArray([name.label]))
-    info = ObjectInfo(instance=number, name=unique, label=name.label, path=path, kind=name.kind)
+    labels.CreateLabelsAttr().Set(Vt.TokenArray([label]))
+    info = ObjectInfo(instance=number, name=unique, label=label, path=path, kind=name.kind)
     conversion.objects.append(info)
     conversion.object_names.add(unique)
     return info
 
 
-def _refuse_shared_label(conversion: Conversion, name: ObjectName) -> None:
-    """Refuse two names that would make one class unasked; a source may say so itself.
+def _find_ambiguous(conversion: Conversion) -> None:
+    """Find which objects' names are spelled alike, before any of them is written."""
+    model, grouping = conversion.model, conversion.description.grouping
+    objects = {body_object(model, body, grouping) for body in range(1, model.nbody)}
+    objects |= {world_geom_object(model, geom, grouping) for geom in _world_geoms(conversion)}
+    conversion.ambiguous["object"], conversion.shared_labels = ambiguous_objects(objects, grouping)
 
-    Raises:
-        SceneError: Names both.
-    """
-    grouping = conversion.description.grouping
-    if name in grouping.named or name.label != label_of(name.name):
-        return
-    other = conversion.classes.setdefault(name.label, name.name)
-    if other != name.name:
-        raise SceneError(
-            f"{conversion.description.source}: the objects {other!r} and {name.name!r} would both "
-            f"be of the class {name.label!r}; rename one of them, or label both under `objects` "
-            "of the source."
-        )
+
+def _world_geoms(conversion: Conversion) -> list[int]:
+    """Geoms of the world body that are drawn or collide."""
+    model = conversion.model
+    return [
+        geom
+        for geom in map(int, np.flatnonzero(model.geom_bodyid == WORLD))
+        if geom in conversion.drawn or collides(model, geom)
+    ]
 
 
 def _body(conversion: Conversion, owner: ObjectInfo, body: int) -> BodyInfo:

@@ -82,8 +82,10 @@ class Conversion:
     lights: list[LightInfo] = field(default_factory=list)
     joints: list[JointInfo] = field(default_factory=list)
     colliders: list[Collider] = field(default_factory=list)
-    classes: dict[str, str] = field(default_factory=dict)
-    """Name of the object that gave a class its label, by label."""
+    ambiguous: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Names by kind of element that another one of the kind would be spelled like."""
+    shared_labels: frozenset[str] = frozenset()
+    """Names of objects that another one would share its class with unasked."""
     proxies: int = 0
     """Collision proxies and planes written."""
     _names: dict[str, UniqueNames] = field(default_factory=dict)
@@ -98,7 +100,7 @@ class Conversion:
         self._siblings(parent).identifier(name, name, 0)
 
     def _siblings(self, parent: str) -> UniqueNames:
-        return self._names.setdefault(parent, UniqueNames(self.description.source))
+        return self._names.setdefault(parent, UniqueNames(self.description.source, self.ambiguous))
 
     def name(self, kind: mujoco.mjtObj, number: int) -> str | None:
         """Name of an element of the model, None for an unnamed one."""

@@ -91,39 +91,22 @@ def named_grouping(
 
 
 def body_object(model: mujoco.MjModel, body: int, grouping: Grouping) -> ObjectName:
-    """Object that a body belongs to.
-
-    Raises:
-        SceneError: Its name leaves nothing to label it by.
-    """
+    """Object that a body belongs to."""
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body)
     if name in grouping.bodies:
         return grouping.bodies[name]
     root = int(model.body_rootid[body])
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, root) or f"body_{root}"
-    return ObjectName(name, _label(name, "body"))
+    return ObjectName(name, label_of(name))
 
 
 def world_geom_object(model: mujoco.MjModel, geom: int, grouping: Grouping) -> ObjectName:
-    """Object that a geom of the world body is.
-
-    Raises:
-        SceneError: Its name leaves nothing to label it by.
-    """
+    """Object that a geom of the world body is."""
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, geom)
     key = name or f"#{geom}"
     if key in grouping.world_geoms:
         return grouping.world_geoms[key]
-    return ObjectName(name, _label(name, "geom")) if name else ObjectName(f"world_{geom}", "world")
-
-
-def _label(name: str, kind: str) -> str:
-    if not any(map(str.isalnum, name)):
-        raise SceneError(
-            f"{kind} {name!r}: no letter or digit is left of this name to label the object by; "
-            "rename it, leave it out, or give it a label under `objects` of the source."
-        )
-    return label_of(name)
+    return ObjectName(name, label_of(name)) if name else ObjectName(f"world_{geom}", "world")
 
 
 def drawn_geoms(model: mujoco.MjModel, groups: frozenset[int] | None) -> frozenset[int]:

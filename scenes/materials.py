@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import mujoco
@@ -109,12 +110,13 @@ class Materials:
         textures: TextureFiles,
         folder: str,
         source: str,
+        ambiguous: Mapping[str, Collection[str]],
     ) -> None:
         self._stage = stage
         self._model = model
         self._textures = textures
         self._folder = folder
-        self._names = UniqueNames(source)
+        self._names = UniqueNames(source, ambiguous)
         self._made: dict[Look, UsdShade.Material] = {}
 
     @property

@@ -11,6 +11,7 @@ from scenes.cameras import convert_cameras
 from scenes.compilation import CompiledModel, model_bytes
 from scenes.conversion import Conversion, Description
 from scenes.digests import write_digests
+from scenes.element_names import ambiguous_elements
 from scenes.errors import StorageError
 from scenes.finite import refuse_far
 from scenes.grouping import drawn_geoms
@@ -86,6 +87,7 @@ def _start(
     rest = posed(model, Placement(model.qpos0))
     refuse_far(model, rest, description.source)
     drawn = drawn_geoms(model, description.grouping.drawn_groups)
+    ambiguous = ambiguous_elements(model)
     stage = new_base(folder / "base.usdc", description.source)
     conversion = Conversion(
         model=model,
@@ -102,7 +104,9 @@ def _start(
             TextureFiles(folder / _TEXTURES, texture_store),
             _TEXTURES,
             description.source,
+            ambiguous,
         ),
+        ambiguous=ambiguous,
         report=SceneReport(
             description.source,
             approximated=list(compiled.changes),

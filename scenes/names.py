@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from hashlib import blake2b
 
 from pxr import Tf, Usd
 
 from scenes.errors import SceneError
 
+_DIGEST_BYTES = 4
 _LABEL = re.compile(r"[^a-z0-9_]+")
 
 
@@ -18,10 +20,12 @@ class UniqueNames:
 
     Args:
         source: What the names come from, for messages.
+        ambiguous: Names by kind that another name of the source would be spelled like.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, ambiguous: Mapping[str, Collection[str]] | None = None) -> None:
         self._source = source
+        self._ambiguous = ambiguous or {}
         self._taken: set[str] = set()
         self._given: dict[tuple[str, str], str] = {}
         """Names in the source, by kind and identifier."""
@@ -29,21 +33,15 @@ class UniqueNames:
     def identifier(self, name: str | None, kind: str, number: int) -> str:
         """Identifier for a named element; an unnamed one is called by its kind and number.
 
-        Elements of different kinds, or one that shows twice, may share a name: the later one gets
-        its number behind.
+        An ambiguous name gets its digest behind. Elements of different kinds, or one that shows
+        twice, may share a name: the later one gets its number behind.
 
         Raises:
-            SceneError: The name is blank, or another one of its kind gives the same identifier.
+            SceneError: The name is blank.
         """
         wanted = f"{kind}_{number}"
         if name:
-            wanted = self._cleaned(name, kind)
-            other = self._given.setdefault((kind, wanted), name)
-            if other != name:
-                raise SceneError(
-                    f"{self._source}: {kind} {other!r} and {kind} {name!r} would both be called "
-                    f"{wanted!r} in the stage; rename one of them."
-                )
+            wanted = self._spelled(name, kind)
         if wanted in self._taken:
             wanted = f"{wanted}_{number}"
         while wanted in self._taken:
@@ -51,12 +49,40 @@ class UniqueNames:
         self._taken.add(wanted)
         return wanted
 
-    def _cleaned(self, name: str, kind: str) -> str:
+    def _spelled(self, name: str, kind: str) -> str:
         if not name.strip():
             raise SceneError(
                 f"{self._source}: the {kind} name {name!r} is blank; give it another, or none."
             )
-        return identifier_of(name)
+        plain = identifier_of(name)
+        if name in self._ambiguous.get(kind, ()):
+            return told_apart(plain, name)
+        if self._given.setdefault((kind, plain), name) != name:
+            return told_apart(plain, name)
+        return plain
+
+
+def ambiguous_names(names: Iterable[str], spell: Callable[[str], str]) -> frozenset[str]:
+    """Names that another one is spelled like, but for one that is its own spelling.
+
+    What is found depends on the names alone, not on their order.
+    """
+    alike: dict[str, set[str]] = {}
+    for name in names:
+        alike.setdefault(spell(name), set()).add(name)
+    return frozenset(
+        name
+        for spelling, group in alike.items()
+        if len(group) > 1
+        for name in group
+        if name != spelling
+    )
+
+
+def told_apart(spelling: str, name: str) -> str:
+    """Put a short digest of a name behind its spelling."""
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES)
+    return f"{spelling}_{digest.hexdigest()}"
 
 
 def identifier_of(name: str) -> str:

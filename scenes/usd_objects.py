@@ -42,11 +42,7 @@ class Owners:
         self._first: dict[str, Usd.Prim] = {}
 
     def of(self, prim: Usd.Prim) -> UsdOwner:
-        """Object of a drawn or colliding prim.
-
-        Raises:
-            SceneError: Its name leaves nothing to label it by.
-        """
+        """Object of a drawn or colliding prim."""
         chain = _up_from(prim)
         for name, rule, patterns in self._rules:
             for above in chain:
@@ -61,7 +57,7 @@ class Owners:
             if label is not None:
                 return self._owner(above, above.GetName(), label_of(label), False)
         child = self._child(chain)
-        return self._owner(child, child.GetName(), self._label(child), False)
+        return self._owner(child, child.GetName(), label_of(child.GetName()), False)
 
     def refuse_idle_rules(self, source: object) -> None:
         """Refuse a rule that no prim fits.
@@ -105,14 +101,6 @@ class Owners:
     def _only_root(self) -> Usd.Prim | None:
         roots = self._stage.stage.GetPseudoRoot().GetChildren()
         return roots[0] if len(roots) == 1 else None
-
-    def _label(self, prim: Usd.Prim) -> str:
-        if not any(map(str.isalnum, prim.GetName())):
-            raise SceneError(
-                f"{self._stage.source}: {prim.GetPath()}: no letter or digit is left of this name "
-                "to label the object by; give it a label under `objects` of the source."
-            )
-        return label_of(prim.GetName())
 
 
 def class_label(stage: UsdStage, prim: Usd.Prim) -> str | None:

@@ -51,7 +51,9 @@ def test_the_platform_the_user_names_is_the_only_one_tried(monkeypatch) -> None:
     monkeypatch.setattr(gl, "_PROBE", "raise OSError('gone')")
     with pytest.raises(BackendError) as refused:
         gl.choose_gl()
-    assert "osmesa: OSError: gone" in str(refused.value) and "egl:" not in str(refused.value)
+    told = str(refused.value)
+    assert "osmesa: OSError: gone" in told and "egl:" not in told
+    assert "MUJOCO_GL='OSMesa'" in told and "libosmesa6" in told and "libegl1" not in told
 
 
 @pytest.mark.usefixtures("unset")

@@ -102,11 +102,10 @@ def test_names_of_the_source_win() -> None:
 @pytest.mark.parametrize(
     "xml", ["<body name='***'><geom size='1'/></body>", "<geom name=' . ' size='1'/>"]
 )
-def test_a_name_that_leaves_no_label_is_refused(tmp_path: Path, xml: str) -> None:
+def test_a_name_without_letters_is_of_the_class_unnamed(tmp_path: Path, xml: str) -> None:
     (tmp_path / "m.xml").write_text(f"<mujoco><worldbody>{xml}</worldbody></mujoco>")
-    with pytest.raises(SceneError, match="no letter or digit is left of this name"):
-        convert_mjcf(tmp_path / "m.xml", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+    made = convert_mjcf(tmp_path / "m.xml", tmp_path / "out")
+    assert [each.label for each in made.info.objects] == ["unnamed"]
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\0b", "a\nb", "--"])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,6 @@ def test_identifiers_are_valid_and_unique_whatever_the_names() -> None:
         assert all(Sdf.Path.IsValidIdentifier(identifier) for identifier in made)
 
     check()
-
-
-def test_two_names_of_a_kind_that_clean_to_one_are_refused_by_name() -> None:
-    siblings = UniqueNames("mjcf/table.xml")
-    siblings.identifier("a b", "geom", 1)
-    with pytest.raises(
-        SceneError,
-        match=r"^mjcf/table\.xml: geom 'a b' and geom 'a\.b' would both be called 'a_b' in the "
-        r"stage; rename one of them\.$",
-    ):
-        siblings.identifier("a.b", "geom", 2)
 
 
 def test_a_blank_name_is_refused() -> None:
@@ -69,15 +59,67 @@ def scene(bodies: str, folder: Path, **options: Any) -> Scene:
 BODY = '<body name="{}"><geom name="{}" size=".1"/></body>'
 
 
-def test_a_model_whose_names_collide_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
-    for pair in (("Red.Cube", "Red Cube"), ("Cube", "cube")):
-        with pytest.raises(SceneError, match=r"^mjcf/table\.xml: .*object.*rename one") as told:
-            scene("".join(BODY.format(name, name) for name in pair), tmp_path)
-        assert all(repr(name) in str(told.value) for name in pair)
-        assert [path.name for path in tmp_path.iterdir()] == ["table.xml"]
-    inside = '<geom name="a.b" size=".1"/><geom name="a-b" size=".1"/>'
-    with pytest.raises(SceneError, match=r"geom 'a\.b' and geom 'a-b'"):
-        scene(f'<body name="box">{inside}</body>', tmp_path)
+def digest(name: str) -> str:
+    return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
+
+
+COLLIDING = [
+    (("robot/arm", "robot_arm"), {"robot_arm"}),
+    (("Material_003", "Material.003"), {"Material_003"}),
+    (("+x", "-x"), set[str]()),
+    (("Red.Cube", "Red Cube"), set[str]()),
+    (("+", "-"), set[str]()),
+]
+
+
+@pytest.mark.parametrize(("pair", "kept"), COLLIDING, ids=lambda value: str(value))
+def test_names_that_an_identifier_makes_one_are_told_apart_whatever_their_order(
+    pair: tuple[str, str], kept: set[str], tmp_path: Path
+) -> None:
+    found: list[dict[str, tuple[str, str]]] = []
+    for number, order in enumerate((pair, pair[::-1])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        made = scene("".join(BODY.format(name, name) for name in order), folder)
+        found.append({each.name: (each.path, each.label) for each in made.info.objects})
+        for each in made.info.objects:
+            note = made.stage.GetPrimAtPath(each.path).GetCustomDataByKey("datagen")
+            assert note["name"] == each.name
+    assert found[0] == found[1] and set(found[0]) == set(pair)
+    paths, labels = (set(column) for column in zip(*found[0].values(), strict=True))
+    assert len(paths) == len(labels) == 2
+    for name, (path, label) in found[0].items():
+        assert (path == f"/World/{name}") == (name in kept)
+        assert name in kept or path.endswith(digest(name)), path
+        assert label == label_of(name) or label == f"{label_of(name)}_{digest(name)}"
+
+
+def test_names_of_geoms_cameras_and_materials_are_told_apart_too(tmp_path: Path) -> None:
+    path = tmp_path / "table.xml"
+    inside = "".join(
+        f'<geom name="{name}" size=".1" material="{name}"/><camera name="{name}"/>'
+        f'<light name="{name}"/><joint name="{name}" type="slide"/>'
+        for name in ("a.b", "a_b")
+    )
+    path.write_text(
+        '<mujoco><asset><material name="a.b" rgba="1 0 0 1"/><material name="a_b"/></asset>'
+        f'<worldbody><body name="box">{inside}</body></worldbody></mujoco>'
+    )
+    made = convert_mjcf(path, tmp_path / "stage")
+    apart = f"a_b_{digest('a.b')}"
+    assert [part.name for part in made.info.parts] == ["a.b", "a_b"]
+    assert [part.path for part in made.info.parts] == [
+        f"/World/box/box/{apart}", "/World/box/box/a_b",
+    ]  # fmt: skip
+    assert [camera.name for camera in made.info.cameras] == ["a.b", "a_b"]
+    assert made.stage.GetPrimAtPath(f"/World/materials/{apart}")
+    assert made.stage.GetPrimAtPath("/World/materials/a_b")
+
+
+def test_a_name_of_three_hundred_letters_converts(tmp_path: Path) -> None:
+    name = "n" * 300
+    made = scene(BODY.format(name, name), tmp_path)
+    assert made.info.objects[0].path == f"/World/{name}"
 
 
 def test_a_body_and_a_geom_may_share_a_name_and_a_class_may_be_shared_openly(

@@ -24,6 +24,11 @@ _PLATFORMS: dict[str, GlPlatform] = {
     "glfw": "glfw",
     "glx": "glfw",
 }
+_PACKAGES: dict[GlPlatform, str] = {
+    "egl": "on Debian and Ubuntu `apt install libegl1 libgl1-mesa-dri` mends this",
+    "osmesa": "on Debian and Ubuntu `apt install libosmesa6` mends this",
+    "glfw": "it needs a screen",
+}
 _PROBE = """
 import importlib, sys
 import mujoco
@@ -52,18 +57,25 @@ def choose_gl() -> tuple[GlPlatform, str]:
         BackendError: None works.
     """
     failures: list[str] = []
-    for name in _candidates():
+    variable, candidates = _candidates()
+    for name in candidates:
         renderer, failure = _probe(name)
         if renderer is not None:
             return name, renderer
         failures.append(f"{name}: {failure}")
+    if variable:
+        raise BackendError(
+            f"backend mujoco: {variable}={os.environ[variable]!r}, but this OpenGL library does "
+            f"not work here ({failures[0]}); {_PACKAGES[candidates[0]]}, or unset {variable}."
+        )
     raise BackendError(
         f"backend mujoco: no OpenGL library works here ({'; '.join(failures)}); "
         f"on Debian and Ubuntu {_DEBIAN_PACKAGES} mends this."
     )
 
 
-def _candidates() -> tuple[GlPlatform, ...]:
+def _candidates() -> tuple[str, tuple[GlPlatform, ...]]:
+    """The variable that decides, empty where none does, and the platforms to try."""
     for variable in ("MUJOCO_GL", "PYOPENGL_PLATFORM"):
         value = os.environ.get(variable, "").lower().strip()
         if not value:
@@ -73,8 +85,8 @@ def _candidates() -> tuple[GlPlatform, ...]:
                 f"backend mujoco: {variable}={value!r} leaves no OpenGL; unset it, or use one of "
                 f"{', '.join(_PLATFORMS)}."
             )
-        return (_PLATFORMS[value],)
-    return ("egl", "osmesa") if platform.system() == "Linux" else ("glfw",)
+        return variable, (_PLATFORMS[value],)
+    return "", ("egl", "osmesa") if platform.system() == "Linux" else ("glfw",)
 
 
 def _probe(name: GlPlatform) -> tuple[str | None, str]:
