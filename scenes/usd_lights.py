@@ -130,8 +130,8 @@ def _add(
     old = [name for name in _INPUTS if _input(prim, name).GetName() == name]
     if old:
         notes.differs(
-            f"light {prim.GetPath()}: {', '.join(old)}, without the {_PREFIX!r} that UsdLux has now, "
-            "read as if they had it"
+            f"light {prim.GetPath()}: {', '.join(old)}, without the {_PREFIX!r} that UsdLux "
+            "has now, read as if they had it"
         )
     strength = _strength(stage, prim)
     if strength.min() < 0:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pxr import Sdf, Usd, UsdGeom, UsdLux, UsdPhysics
 
 from scenes.usd_gprims import SHAPES
+from scenes.usd_instancers import MOST_COPIES
 from scenes.usd_stage import TIME, UsdStage
 
 _SHOWN = (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
@@ -42,7 +43,7 @@ def read_prims(stage: UsdStage) -> UsdPrims:
         if prim.IsA(UsdGeom.PointInstancer):
             if prim.GetPath() not in stage.expanded:
                 stage.notes.lacks(
-                    f"{prim.GetPath()}: a PointInstancer within another or with too many copies is "
+                    f"{prim.GetPath()}: a PointInstancer with more than {MOST_COPIES} copies is "
                     "not read"
                 )
             walk.PruneChildren()
