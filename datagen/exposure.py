@@ -72,7 +72,7 @@ def _measured(scene: Scene, backend: Backend, state: str, camera: str) -> float:
     backend.apply(sample)
     buffers = backend.render(camera, _SIZE, {"hdr", "part", "position", "normal", "albedo"})
     assert buffers.hdr is not None and buffers.part is not None
-    wanted = mujoco_shading(scene, buffers, pinhole(scene, camera, *_SIZE))
+    wanted = mujoco_shading(scene, buffers, pinhole(scene, camera, *_SIZE), both_sides=True)
     seen = (buffers.part > 0)[..., None]
     target = luminance(wanted)
     hdr = np.where(seen, buffers.hdr, 0.0).astype(np.float64)

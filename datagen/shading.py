@@ -2,11 +2,13 @@
 
 MuJoCo's classic renderer lights a surface as OpenGL's fixed pipeline does, in display values and
 without gamma: ambient, diffuse and Blinn-Phong terms of the headlight and of every light are added,
-clipped to 1 and multiplied by the texture. Boxes are lit at the corners of their quads.
+clipped to 1 and multiplied by the texture. Boxes are lit at the corners of their quads, meshes at
+their vertices.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +18,7 @@ from pxr import UsdShade
 from datagen.backends import Buffers
 from datagen.shading_boxes import BoxGrid, box_sizes
 from datagen.shading_lights import DisplayLight, Points, display_lights
+from datagen.shading_meshes import MeshHits
 from scenes import Pinhole, Scene, srgb_encode
 
 Floats = NDArray[np.float64]
@@ -50,61 +53,109 @@ class Shading:
         return np.where(self.seen[..., None], shown, 0.0).astype(np.float32)
 
 
-def shade(scene: Scene, buffers: Buffers, view: Pinhole) -> Shading:
+def shade(scene: Scene, buffers: Buffers, view: Pinhole, *, both_sides: bool = False) -> Shading:
     """Light every pixel of a view of the sample shown.
 
     Args:
         scene: The scene, with the sample over it.
-        buffers: Passes part, position and normal of the view.
+        buffers: Passes part, position and normal of the view; with `triangle` too, meshes are lit
+            at their vertices.
         view: The camera.
+        both_sides: Light surfaces on the side that is seen, pixel by pixel. MuJoCo lights the side
+            of the normals alone, which a path tracer does not.
     """
     part, normal, position = buffers.part, buffers.normal, buffers.position
     if part is None or normal is None or position is None:
         raise ValueError("MuJoCo's shading needs the passes part, position and normal")
-    sizes = box_sizes(scene)
     lights = display_lights(scene, view.T_world_camera)
-    surfaces = _Surfaces.read(scene)
     seen = part > 0
-    numbers = part[seen]
-    points = position[seen].astype(np.float64)
-    normals = normal[seen].astype(np.float64)
-    terms = np.zeros((len(points), len(lights), 3))
-    lit = np.zeros((len(points), 3))
-    boxes = [number for number in sizes if (numbers == number).any()]
-    smooth = ~np.isin(numbers, boxes)
-    terms[smooth], lit[smooth] = surfaces.light(
-        lights, numbers[smooth], points[smooth], normals[smooth], view
+    pixels = _Pixels(
+        part[seen],
+        position[seen].astype(np.float64),
+        normal[seen].astype(np.float64),
+        None if both_sides or buffers.triangle is None else buffers.triangle[seen],
     )
-    poses = scene.world_transforms(scene.info.parts[n - 1].path for n in boxes)
-    for number, pose in zip(boxes, poses, strict=True):
-        grid, mine = BoxGrid(sizes[number], pose), numbers == number
-        places, facing = grid.corners()
-        found, clipped = surfaces.light(lights, np.full(len(places), number), places, facing, view)
-        values = np.concatenate([found.reshape(len(places), -1), clipped], axis=1)
-        values = grid.interpolate(values, points[mine], normals[mine])
-        terms[mine] = values[:, :-3].reshape(-1, len(lights), 3)
-        lit[mine] = values[:, -3:]
+    surfaces = _Surfaces.read(scene)
+    terms, lit = _lit(scene, surfaces, lights, pixels, view, {} if both_sides else box_sizes(scene))
     return Shading(
         lights,
         np.stack([_spread(terms[:, k], seen) for k in range(len(lights))]),
-        _spread(surfaces.emitted[numbers], seen),
+        _spread(surfaces.emitted[pixels.part], seen),
         _spread(lit, seen),
-        _spread(surfaces.base[numbers], seen),
+        _spread(surfaces.base[pixels.part], seen),
         seen,
     )
 
 
-def mujoco_shading(scene: Scene, buffers: Buffers, view: Pinhole) -> NDArray[np.float32]:
+@dataclass(frozen=True)
+class _Pixels:
+    """What is lit."""
+
+    part: NDArray[np.int32]
+    position: Floats
+    normal: Floats
+    triangle: NDArray[np.int32] | None
+
+
+def _lit(
+    scene: Scene,
+    surfaces: _Surfaces,
+    lights: tuple[DisplayLight, ...],
+    pixels: _Pixels,
+    view: Pinhole,
+    boxes: Mapping[int, Floats],
+) -> tuple[Floats, Floats]:
+    """Term of each light, [n, lights, 3], and their clipped sum, [n, 3], of every pixel."""
+    terms = np.zeros((len(pixels.part), len(lights), 3))
+    lit = np.zeros((len(pixels.part), 3))
+    left = np.ones(len(pixels.part), dtype=np.bool_)
+    normals = pixels.normal.copy()
+    whole = [*boxes] if pixels.triangle is None else [part.part for part in scene.info.parts]
+    numbers = [number for number in np.unique(pixels.part).tolist() if number in whole]
+    paths = {number: scene.info.parts[number - 1].path for number in numbers}
+    poses = scene.world_transforms(paths.values())
+    for number, pose in zip(numbers, poses, strict=True):
+        mine = pixels.part == number
+        points = pixels.position[mine]
+        if number in boxes:
+            mesh = BoxGrid(boxes[number], pose)
+            places, facing = mesh.corners()
+        else:
+            assert pixels.triangle is not None
+            mesh = MeshHits.of(scene.triangles(paths[number]), pose, pixels.triangle[mine], points)
+            if not mesh.lit_at_vertices:
+                normals[mine] = mesh.interpolate(mesh.normals)
+                continue
+            places, facing = mesh.points, mesh.normals
+        found, clipped = surfaces.light(lights, np.full(len(places), number), places, facing, view)
+        values = np.concatenate([found.reshape(len(places), -1), clipped], axis=1)
+        if isinstance(mesh, BoxGrid):
+            values = mesh.interpolate(values, points, normals[mine])
+        else:
+            values = mesh.interpolate(values)
+        terms[mine] = values[:, :-3].reshape(-1, len(lights), 3)
+        lit[mine] = values[:, -3:]
+        left &= ~mine
+    terms[left], lit[left] = surfaces.light(
+        lights, pixels.part[left], pixels.position[left], normals[left], view
+    )
+    return terms, lit
+
+
+def mujoco_shading(
+    scene: Scene, buffers: Buffers, view: Pinhole, *, both_sides: bool = False
+) -> NDArray[np.float32]:
     """Display picture in [0, 1], [h, w, 3], of the sample shown.
 
     Args:
         scene: The scene, with the sample over it.
         buffers: Passes part, position, normal and albedo of the view.
         view: The camera.
+        both_sides: Light surfaces on the side that is seen.
     """
     if buffers.albedo is None:
         raise ValueError("mujoco_shading needs the passes part, position, normal and albedo")
-    return shade(scene, buffers, view).picture(buffers.albedo)
+    return shade(scene, buffers, view, both_sides=both_sides).picture(buffers.albedo)
 
 
 def luminance(display: NDArray[np.floating] | NDArray[np.uint8]) -> float:

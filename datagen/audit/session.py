@@ -19,6 +19,7 @@ from randomizers import Outcome
 from scenes import SampleLayer, Scene
 
 _FINE: frozenset[Pass] = frozenset({"part", "position", "normal", "albedo"})
+_EXACT: frozenset[Pass] = frozenset({"triangle"})
 
 
 class AuditSession:
@@ -93,7 +94,8 @@ class AuditSession:
         width, height = self.config.size
         opened = next(each for each in self._session.backends if each.name == backend)
         with self.watch(f"render {backend}"):
-            return opened.render(camera, Size(width * times, height * times), _FINE)
+            passes = _FINE | (_EXACT & capabilities()[backend])
+            return opened.render(camera, Size(width * times, height * times), passes)
 
     def side(self, backend: str, sample: SampleLayer, camera: str, buffers: Buffers) -> Side:
         """Label buffers of a view of a sample."""

@@ -8,7 +8,17 @@ from datagen.backends import Buffers, Size
 from datagen.labels import ViewLabels
 from scenes import Scene
 
-AUDIT_PASSES = ("rgb", "part", "depth", "distance", "position", "albedo", "normal", "st")
+AUDIT_PASSES = (
+    "rgb",
+    "part",
+    "depth",
+    "distance",
+    "position",
+    "albedo",
+    "normal",
+    "triangle",
+    "st",
+)
 """Passes an audit asks each backend for, where it has them."""
 
 

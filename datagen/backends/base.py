@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from scenes import SampleLayer, Scene
 
-Pass = Literal["rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position", "st"]
+Pass = Literal[
+    "rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position", "triangle", "st"
+]
 
 
 class Size(NamedTuple):
@@ -39,11 +41,13 @@ class Buffers:
     distance: NDArray[np.float32] | None = None
     """Distance to the camera centre [m], inf = nothing, [h, w]."""
     normal: NDArray[np.float32] | None = None
-    """World normal, 0 = nothing, [h, w, 3]."""
+    """World shading normal on the side that the camera sees, 0 = nothing, [h, w, 3]."""
     albedo: NDArray[np.float32] | None = None
     """Diffuse reflectance, linear, 0 = nothing, [h, w, 3]."""
     position: NDArray[np.float32] | None = None
     """World point of the first hit [m], inf = nothing, [h, w, 3]."""
+    triangle: NDArray[np.int32] | None = None
+    """Triangle of the part's mesh that is hit, -1 = nothing, [h, w]."""
     st: NDArray[np.float32] | None = None
     """Texture coordinates of the first hit, v up, and their change to the next column and to the
     next row on the plane of the same triangle; 0 = nothing, and without meaning on a part that has

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Set
 from importlib.metadata import version
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from pxr import Sdf
 from datagen.backends.base import Buffers, Pass, Size
 from datagen.backends.denoise import Denoiser
 from datagen.backends.errors import BackendError
-from datagen.backends.mitsuba_culled import first_front_faces, upward
+from datagen.backends.mitsuba_culled import first_front_faces
 from datagen.backends.mitsuba_headlight import seen_through
+from datagen.backends.mitsuba_hits import Hits, facing, toward_viewer, upward
 from datagen.backends.mitsuba_lights import COPIES, headlight_color, headlight_radiance
 from datagen.backends.mitsuba_scene import OpenedScene
 from datagen.backends.mitsuba_sensor import pinhole_sensor
@@ -24,9 +25,7 @@ from datagen.backends.mitsuba_variant import Variant, load_mitsuba
 from datagen.stopwatch import Stopwatch
 from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
 
-PASSES: frozenset[Pass] = frozenset(
-    {"rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position", "st"}
-)
+PASSES: frozenset[Pass] = frozenset(get_args(Pass))
 _MATERIALS = Sdf.Path("/World/materials")
 _LOOK: frozenset[Pass] = frozenset({"rgb", "hdr"})
 
@@ -80,7 +79,10 @@ class MitsubaBackend:
         )
         aovs = "albedo:albedo,normal:sh_normal"
         self._guides = self._mi.load_dict({"type": "aov", "aovs": aovs})
-        aovs = "shape:shape_index,position:position,normal:sh_normal,albedo:albedo"
+        aovs = (
+            "shape:shape_index,position:position,normal:sh_normal,face:geo_normal,albedo:albedo,"
+            "triangle:prim_index"
+        )
         self._geometry = self._mi.load_dict({"type": "aov", "aovs": aovs})
         aovs = "uv:uv,to_column:duv_dx,to_row:duv_dy"
         self._coordinates = self._mi.load_dict({"type": "aov", "aovs": aovs})
@@ -159,7 +161,7 @@ class MitsubaBackend:
             guides = self._render(opened, self._guides, sensor, seed)
         light = np.ascontiguousarray(radiance[..., :3])
         albedo = np.ascontiguousarray(guides[..., -6:-3])
-        normal = np.ascontiguousarray(guides[..., -3:])
+        normal = toward_viewer(np.ascontiguousarray(guides[..., -3:]), view)
         if self._denoiser is not None:
             with self._watch("denoise"):
                 light = self._denoiser(light, albedo, normal)
@@ -182,21 +184,21 @@ class MitsubaBackend:
 
     def _geometric(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
         if self._cull:
-            hits = first_front_faces(self._mi, opened.mitsuba_scene, view, opened.seen_from_behind)
-            found = hits.position, hits.normal, hits.albedo
-            part = opened.parts_of(hits.shape)
-            hits.st[part == 0] = 0.0
-            return _geometry(part, *found, view) | {"st": hits.st}
+            found = first_front_faces(self._mi, opened.mitsuba_scene, view, opened.seen_from_behind)
+            part = opened.parts_of(found.shape)
+            found.st[part == 0] = 0.0
+            return _geometry(part, found.hits, view) | {"st": found.st}
         sensor = pinhole_sensor(self._mi, view, "stratified", 1)
         buffer = self._render(opened, self._geometry, sensor, self._seed(0))
-        shape, position, normal, albedo = (
-            buffer[..., -10],
-            buffer[..., -9:-6],
-            buffer[..., -6:-3],
-            buffer[..., -3:],
+        part = opened.parts_of(buffer[..., -14])
+        hits = Hits(
+            position=buffer[..., -13:-10],
+            normal=buffer[..., -10:-7],
+            face=buffer[..., -7:-4],
+            albedo=buffer[..., -4:-1],
+            triangle=buffer[..., -1],
         )
-        part = opened.parts_of(shape)
-        return _geometry(part, position, normal, albedo, view)
+        return _geometry(part, hits, view)
 
     def _texture_coordinates(self, opened: OpenedScene, view: Pinhole) -> NDArray[np.float32]:
         sensor = pinhole_sensor(self._mi, view, "stratified", 1)
@@ -217,19 +219,14 @@ class MitsubaBackend:
         return seed
 
 
-def _geometry(
-    part: NDArray[np.int32],
-    position: NDArray[np.float32],
-    normal: NDArray[np.float32],
-    albedo: NDArray[np.float32],
-    view: Pinhole,
-) -> dict[str, NDArray[Any]]:
+def _geometry(part: NDArray[np.int32], hits: Hits, view: Pinhole) -> dict[str, NDArray[Any]]:
     nothing = part == 0
-    offset = position.astype(np.float64) - view.T_world_camera[:3, 3]
+    offset = hits.position.astype(np.float64) - view.T_world_camera[:3, 3]
     depth = (offset @ view.T_world_camera[:3, 2]).astype(np.float32)
     distance = np.linalg.norm(offset, axis=2).astype(np.float32)
     depth[nothing] = distance[nothing] = np.inf
-    position, normal, albedo = position.copy(), normal.copy(), albedo.copy()
+    normal = facing(hits.normal, hits.face, offset)
+    position, albedo = hits.position.copy(), hits.albedo.copy()
     position[nothing] = np.inf
     normal[nothing] = albedo[nothing] = 0.0
     return {
@@ -239,4 +236,5 @@ def _geometry(
         "position": position,
         "normal": normal,
         "albedo": albedo,
+        "triangle": np.where(nothing, -1, hits.triangle).astype(np.int32),
     }

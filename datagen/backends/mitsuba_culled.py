@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from datagen.backends.mitsuba_hits import Hits, upward
 from datagen.backends.mitsuba_sensor import pinhole_sensor
 from scenes import Pinhole
 
@@ -23,12 +24,7 @@ class FirstHits(NamedTuple):
 
     shape: NDArray[Any]
     """Mitsuba's number of the shape, 0 = nothing, [h, w]."""
-    position: NDArray[Any]
-    """World position [m], [h, w, 3]."""
-    normal: NDArray[Any]
-    """Shading normal, [h, w, 3]."""
-    albedo: NDArray[Any]
-    """Diffuse reflectance, [h, w, 3]."""
+    hits: Hits
     st: NDArray[Any]
     """Texture coordinates, v up, and their change to the next column and row, [h, w, 3, 2]."""
 
@@ -57,7 +53,8 @@ def first_front_faces(
     passed = dr.zeros(mitsuba.Float, count)
     shape = dr.zeros(mitsuba.UInt32, count)
     position = dr.zeros(mitsuba.Point3f, count)
-    normal = dr.zeros(mitsuba.Normal3f, count)
+    normal, face = (dr.zeros(mitsuba.Normal3f, count) for _ in range(2))
+    triangle = dr.zeros(mitsuba.UInt32, count)
     albedo = dr.zeros(mitsuba.Color3f, count)
     st, to_column, to_row = (dr.zeros(mitsuba.Point2f, count) for _ in range(3))
     for _ in range(_LIMIT):
@@ -72,30 +69,28 @@ def first_front_faces(
         shape[kept] = dr.reinterpret_array(mitsuba.UInt32, hit.shape)
         position[kept] = hit.p
         normal[kept] = mitsuba.Normal3f(hit.sh_frame.n)
+        face[kept] = hit.n
+        triangle[kept] = hit.prim_index
         albedo[kept] = hit.bsdf().eval_diffuse_reflectance(hit, kept)
         st[kept] = hit.uv
         to_column[kept], to_row[kept] = _st_steps(mitsuba, hit, lens)
         active = found & ~front
         passed = dr.select(active, (passed + hit.t) * (1.0 + _STEP), passed)
-        dr.eval(shape, position, normal, albedo, st, to_column, to_row, active, passed)
+        dr.eval(
+            shape, position, normal, face, albedo, triangle, st, to_column, to_row, active, passed
+        )
         if not dr.any(active):
             break
     size = (view.height, view.width)
     coordinates = np.stack([np.array(each).T for each in (st, to_column, to_row)], axis=1)
     return FirstHits(
         shape=np.array(shape).reshape(size),
-        position=np.array(position).T.reshape(*size, 3),
-        normal=np.array(normal).T.reshape(*size, 3),
-        albedo=np.array(albedo).T.reshape(*size, 3),
+        hits=Hits(
+            *(np.array(each).T.reshape(*size, 3) for each in (position, normal, face, albedo)),
+            triangle=np.array(triangle).reshape(size),
+        ),
         st=upward(coordinates.reshape(*size, 3, 2)),
     )
-
-
-def upward(uv: NDArray[Any]) -> NDArray[np.float32]:
-    """Turn Mitsuba's texture coordinates with their changes, v down, into st, [h, w, 3, 2]."""
-    st = uv * np.array([1.0, -1.0], np.float32)
-    st[..., 0, 1] += 1.0
-    return st
 
 
 def _st_steps(mitsuba: ModuleType, hit: Any, lens: Any) -> tuple[Any, Any]:
