@@ -216,6 +216,10 @@ def convert(
         Literal["boxes", "body_box", "object_box", "hull"],
         typer.Option(help="What stands for the geoms that collide."),
     ] = "boxes",
+    materials: Annotated[
+        Literal["mujoco", "physical"],
+        typer.Option(help="Highlights as strong as MuJoCo's, or as those of plastic."),
+    ] = "physical",
     timeout: Annotated[
         float, typer.Option(min=0.1, max=1e6, metavar="S", help="Longest time [s].")
     ] = 300.0,
@@ -236,7 +240,9 @@ def convert(
         "up_axis": up_axis,
         "meters_per_unit": meters_per_unit,
     }
-    for line in convert_file(scene, out, roots or (), packages or (), collision, options, limits):
+    for line in convert_file(
+        scene, out, roots or (), packages or (), collision, materials, options, limits
+    ):
         typer.echo(line)
 
 

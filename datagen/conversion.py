@@ -11,7 +11,14 @@ from pydantic import ValidationError
 
 from datagen.errors import ConfigError
 from scenes import Converter
-from scenes.config import Collision, ConversionLimits, MjcfSource, UrdfSource, UsdSource
+from scenes.config import (
+    Collision,
+    ConversionLimits,
+    MaterialRule,
+    MjcfSource,
+    UrdfSource,
+    UsdSource,
+)
 from scenes.kinds import source_kind
 
 _OPTIONS = {
@@ -34,6 +41,7 @@ def convert_file(
     roots: Iterable[Path],
     packages: Iterable[str],
     collision: Collision,
+    materials: MaterialRule,
     options: Mapping[str, object],
     limits: ConversionLimits,
 ) -> list[str]:
@@ -45,6 +53,7 @@ def convert_file(
         roots: Folders it may read from beside its own.
         packages: Folders of packages, each as `NAME=FOLDER`.
         collision: What stands for what collides.
+        materials: What MuJoCo's highlights become.
         options: `tessellation`, `up_axis` and `meters_per_unit`, None where not given.
         limits: What it may take.
 
@@ -65,7 +74,12 @@ def convert_file(
     for name in given:
         if name not in _OF_KIND[kind]:
             raise ConfigError(f"{_OPTIONS[name]}: has no meaning for {kind.upper()}.")
-    settings: dict[str, Any] = {"path": scene, "roots": tuple(roots), "collision": collision}
+    settings: dict[str, Any] = {
+        "path": scene,
+        "roots": tuple(roots),
+        "collision": collision,
+        "materials": materials,
+    }
     try:
         source = _SOURCES[kind].model_validate(settings | given)
     except ValidationError as error:

@@ -10,11 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from datagen.backends import Backend, Size
+from datagen.backends.mitsuba_materials import opacity
+from datagen.backends.registry import capabilities
 from datagen.shading import LUMA, luminance, mujoco_shading
 from scenes import SampleLayer, Scene, pinhole, srgb_encode
 from scenes.temporary import temporary_file
 
 EXPOSURE = "/World.datagen:exposure"
+EXPOSURE_RANGE = (0.1, 10.0)
+"""Exposures that ordinary scenes have; LIBERO's lie between 0.9 and 1.5."""
+UNUSUAL = "unusual_exposure"
+"""Flag of path-traced views whose scene has another."""
 _SIZE = Size(128, 128)
 _DECIMALS = 3
 
@@ -66,6 +72,19 @@ def _sealed(name: str, exposure: float) -> bytes:
     return json.dumps({"exposure": exposure, "seal": seal}).encode()
 
 
+def exposure_flags(exposure: float | None, backend: str) -> tuple[str, ...]:
+    """Flags of the views that a backend renders in a scene of some exposure.
+
+    Args:
+        exposure: The exposure, None where nothing traces paths.
+        backend: Name of the backend; one without radiance takes no exposure.
+    """
+    low, high = EXPOSURE_RANGE
+    if exposure is None or "hdr" not in capabilities()[backend] or low <= exposure <= high:
+        return ()
+    return (UNUSUAL,)
+
+
 def _measured(scene: Scene, backend: Backend, state: str, camera: str) -> float:
     sample = SampleLayer(scene, state)
     sample.set(EXPOSURE, 1.0)
@@ -73,9 +92,13 @@ def _measured(scene: Scene, backend: Backend, state: str, camera: str) -> float:
     buffers = backend.render(camera, _SIZE, {"hdr", "part", "position", "normal", "albedo"})
     assert buffers.hdr is not None and buffers.part is not None
     wanted = mujoco_shading(scene, buffers, pinhole(scene, camera, *_SIZE), both_sides=True)
-    seen = (buffers.part > 0)[..., None]
-    target = luminance(wanted)
-    hdr = np.where(seen, buffers.hdr, 0.0).astype(np.float64)
+    # The formula knows nothing of what is seen through a transparent part.
+    clear = [part.part for part in scene.info.parts if opacity(scene, part.path) < 1.0]
+    seen = (buffers.part > 0) & ~np.isin(buffers.part, clear)
+    if not seen.any():
+        seen = buffers.part > 0
+    target = luminance(np.where(seen[..., None], wanted, 0.0))
+    hdr = np.where(seen[..., None], buffers.hdr, 0.0).astype(np.float64)
     if target <= 0.0 or not np.any(hdr @ LUMA > 0):
         return 1.0
     low, high = 1e-3, 1e3

@@ -247,8 +247,10 @@ def _scene(
         if isinstance(bundle, SceneError):
             raise bundle
         states = [state.initial_state or 0 for state in plan.states]
-        mode, collision = source.libero.state, source.libero.collision
-        return libero_scene(bundle, states, mode, config.cache, collision)[0]
+        libero = source.libero
+        return libero_scene(
+            bundle, states, libero.state, config.cache, libero.collision, libero.materials
+        )[0]
     file = source.mjcf or source.urdf or source.usd
     assert file is not None
     return converter.scene(file, config.cache)

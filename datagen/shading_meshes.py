@@ -22,7 +22,7 @@ _PLANE_VERTICES = 4
 class MeshHits:
     """Places on a mesh that pixels show."""
 
-    vertices: NDArray[np.intp]
+    vertices: NDArray[np.int32]
     """Vertices of the triangles that are hit, [v]."""
     corners: NDArray[np.intp]
     """Rows of `vertices` at the corners of each pixel's triangle, [n, 3]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from datagen.backends import Backend, Buffers, Pass, Size
 from datagen.backends.registry import capabilities, open_backend
 from datagen.config import RunConfig
-from datagen.exposure import EXPOSURE, scene_exposure
+from datagen.exposure import EXPOSURE, exposure_flags, scene_exposure
 from datagen.labels import Labeler, ObjectLabel, ViewLabels
 from datagen.plan import FramePlan, ShardPlan
 from datagen.stopwatch import Stopwatch
@@ -94,7 +94,9 @@ class SceneSession:
                 buffers = backend.render(camera, size, self.passes(backend))
                 with self.watch("labels"):
                     labels = self.labeler.labels(sample, camera, size, buffers)
-                yield _row(job, self.scene, frame, camera, backend, buffers, labels, outcome)
+                unusual = exposure_flags(self.exposure, backend.name)
+                row = _row(job, self.scene, frame, camera, backend, buffers, labels, outcome)
+                yield replace(row, flags=sorted({*row.flags, *unusual}))
 
     def sample(self, frame: FramePlan) -> tuple[SampleLayer, Outcome]:
         """Draw the sample of a frame."""

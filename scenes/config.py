@@ -23,6 +23,7 @@ class _Settings(BaseModel):
 
 
 Collision = Literal["boxes", "body_box", "object_box", "hull"]
+MaterialRule = Literal["mujoco", "physical"]
 
 
 def _spelling(value: object) -> str:
@@ -78,6 +79,10 @@ class LiberoSource(_Settings):
     seed: int = Field(default=0, ge=0, lt=2**32)
     """Seed of the fixtures' poses, which LIBERO's initial states do not hold."""
 
+    materials: MaterialRule = "physical"
+    """What `specular` and `shininess` become: highlights as strong as MuJoCo's (`mujoco`), or those
+    of plastic and lacquer (`physical`: dielectrics of reflectance 0.04)."""
+
     collision: Collision = "boxes"
     """What stands for colliding geoms: a box for each (`boxes`), for each body (`body_box`) or
     for each object (`object_box`), or a convex hull for each (`hull`)."""
@@ -124,6 +129,10 @@ class MjcfSource(_Settings):
 
     drawn_groups: tuple[Annotated[int, Field(ge=0, le=5)], ...] | None = None
     """Geom groups that are drawn; none: found from the model."""
+
+    materials: MaterialRule = "physical"
+    """What `specular` and `shininess` become: highlights as strong as MuJoCo's (`mujoco`), or those
+    of plastic and lacquer (`physical`: dielectrics of reflectance 0.04)."""
 
     collision: Collision = "boxes"
     """What stands for colliding geoms: a box for each (`boxes`), for each body (`body_box`) or
@@ -176,6 +185,10 @@ class UrdfSource(_Settings):
     """Geom groups that are drawn: MuJoCo puts visual shapes in 1 and collision shapes in 0. None:
     the visual shapes, or the collision shapes of a model without any visual one."""
 
+    materials: MaterialRule = "physical"
+    """What `specular` and `shininess` become: highlights as strong as MuJoCo's (`mujoco`), or those
+    of plastic and lacquer (`physical`: dielectrics of reflectance 0.04)."""
+
     collision: Collision = "boxes"
     """What stands for collision shapes: a box for each (`boxes`), for each body (`body_box`) or
     for each object (`object_box`), or a convex hull for each (`hull`)."""
@@ -225,6 +238,10 @@ class UsdSource(_Settings):
     """Objects by name; the first whose paths fit a prim has it. Prims that fit none belong to the
     nearest prim above with a class label, else to the child of the default prim that holds them,
     named and labelled by its name (a Scope there is a folder of such children)."""
+
+    materials: MaterialRule = "physical"
+    """What `specular` and `shininess` become: highlights as strong as MuJoCo's (`mujoco`), or those
+    of plastic and lacquer (`physical`: dielectrics of reflectance 0.04)."""
 
     collision: Collision = "boxes"
     """What stands for colliding prims: a box for each (`boxes`), for each body (`body_box`) or

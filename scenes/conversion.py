@@ -9,7 +9,7 @@ from pathlib import Path
 import mujoco
 from pxr import Sdf, Usd
 
-from scenes.config import Collision
+from scenes.config import Collision, MaterialRule
 from scenes.errors import SceneError
 from scenes.grouping import Grouping
 from scenes.info import BodyInfo, CameraInfo, JointInfo, LightInfo, ObjectInfo, PartInfo
@@ -42,6 +42,8 @@ class Description:
     """Body whose orientation is the end effector's."""
     collision: Collision = "boxes"
     """What stands for colliding geoms."""
+    materials: MaterialRule = "physical"
+    """What MuJoCo's highlights become."""
     origins: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Prim of a source that was USD itself, by kind and name of the element made from it."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scenes.bundle import Bundle
 from scenes.compilation import CompiledModel, compile_mjcf, model_bytes
-from scenes.config import Collision, MjcfSource
+from scenes.config import Collision, MaterialRule, MjcfSource
 from scenes.conversion import Description
 from scenes.errors import SceneError
 from scenes.grouping import Grouping, ObjectName, named_grouping
@@ -28,7 +28,7 @@ from scenes.settle import settle
 from scenes.states import Placement, write_state
 from scenes.tessellation import refine
 
-CONVERTER = 15
+CONVERTER = 16
 """Raised whenever the same source would give another stage; part of the cache key."""
 
 _NAME_BYTES = 80
@@ -81,6 +81,7 @@ def libero_scene(
     mode: str,
     cache: Path,
     collision: Collision = "boxes",
+    materials: MaterialRule = "physical",
 ) -> tuple[Scene, list[str]]:
     """Open the scene of a LIBERO bundle, converted on first use, with the states asked for.
 
@@ -90,6 +91,7 @@ def libero_scene(
         mode: `stored`: as in LIBERO's files; `settled`: after the objects came to rest.
         cache: Folder of the cache.
         collision: What stands for colliding geoms.
+        materials: What MuJoCo's highlights become.
 
     Returns:
         The scene and the names of its states, in the order asked for.
@@ -105,7 +107,7 @@ def libero_scene(
                 f"{len(bundle.states) - 1}."
             )
     names = [f"{mode}_{number:03d}" for number in numbers]
-    settings = "" if collision == "boxes" else f"collision={collision}"
+    settings = f"collision={collision} materials={materials}"
     folder = cache_folder(cache, bundle.info.task, bundle.digest, settings)
     models: list[CompiledModel] = []
 
@@ -115,7 +117,7 @@ def libero_scene(
         return models[0]
 
     def make() -> None:
-        _convert_bundle(bundle, compiled(), folder, cache, collision)
+        _convert_bundle(bundle, compiled(), folder, cache, collision, materials)
 
     scene = scene_of_cache(folder, make, patiently)
     if set(names) <= set(scene.state_names):
@@ -150,6 +152,7 @@ def _convert_compiled(compiled: CompiledModel, out: Path, source: MjcfSource) ->
         main_camera=first_camera(model),
         grouping=named_grouping(model, source.objects, source.drawn_groups, source.path),
         collision=source.collision,
+        materials=source.materials,
     )
     state = source.keyframe or "rest"
     return convert_model(compiled, out, description, {state: _placement(model, source)})
@@ -162,7 +165,12 @@ def _compiled(bundle: Bundle) -> CompiledModel:
 
 
 def _convert_bundle(
-    bundle: Bundle, compiled: CompiledModel, folder: Path, cache: Path, collision: Collision
+    bundle: Bundle,
+    compiled: CompiledModel,
+    folder: Path,
+    cache: Path,
+    collision: Collision,
+    materials: MaterialRule,
 ) -> None:
     info = bundle.info
     owners = {
@@ -192,6 +200,7 @@ def _convert_bundle(
         ee_site=info.robot.ee_site,
         ee_body=info.robot.ee_body,
         collision=collision,
+        materials=materials,
     )
     convert_model(
         compiled,

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from pxr import Gf, Sdf, Usd, UsdShade
 
 from scenes.colors import srgb_decode
+from scenes.config import MaterialRule
+from scenes.highlights import Highlight, LightLevels, highlight
 from scenes.names import UniqueNames, provenance
 from scenes.texture_roles import (
     RoleTexture,
@@ -20,13 +22,12 @@ from scenes.texture_roles import (
     role_scale,
     role_textures,
 )
-from scenes.textures import TextureFiles
+from scenes.textures import TextureFiles, texture_pixels
 
 _DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)
 _DEFAULT_SPECULAR = 0.5
 _DEFAULT_SHININESS = 0.5
-# A tenth of a dielectric's 0.04: MuJoCo shows highlights of lights, never the surroundings.
-_REFLECTANCE = 0.004
+_MEAN_SAMPLES = 128
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,6 @@ def shown_rgba(look: Look) -> tuple[float, float, float, float]:
     return _floats(np.clip(look.rgba, 0.0, 1.0))
 
 
-def roughness_from_shininess(shininess: float) -> float:
-    """Perceptual roughness whose microfacet lobe is as wide as MuJoCo's Blinn-Phong lobe.
-
-    The exponent is 128 times the shininess; alpha = sqrt(2 / (n + 2)) (Walter et al. 2007).
-    """
-    alpha = np.sqrt(2.0 / (128.0 * shininess + 2.0))
-    return float(np.sqrt(alpha))
-
-
 class Materials:
     """Writes each distinct look once, under `/World/materials`."""
 
@@ -111,12 +103,17 @@ class Materials:
         folder: str,
         source: str,
         ambiguous: Mapping[str, Collection[str]],
+        rule: MaterialRule,
     ) -> None:
         self._stage = stage
         self._model = model
         self._textures = textures
         self._folder = folder
         self._names = UniqueNames(source, ambiguous)
+        self._rule: MaterialRule = rule
+        self._levels = LightLevels.of(model)
+        self._headlight = LightLevels.of_headlight(model)
+        self._means: dict[int, float] = {}
         self._made: dict[Look, UsdShade.Material] = {}
 
     @property
@@ -159,9 +156,8 @@ class Materials:
         diffuse = surface.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f)
         diffuse.Set(color)
         surface.CreateInput("opacity", Sdf.ValueTypeNames.Float).Set(shown[3])
-        roughness = look.roughness
-        if roughness < 0:
-            roughness = roughness_from_shininess(look.shininess)
+        shine = self._highlight(look, self._levels)
+        roughness = look.roughness if look.roughness >= 0 else shine.roughness
         surface.CreateInput("metallic", Sdf.ValueTypeNames.Float).Set(max(look.metallic, 0.0))
         surface.CreateInput("roughness", Sdf.ValueTypeNames.Float).Set(roughness)
         given = {name for item in look.roles for name, _ in item.inputs}
@@ -169,10 +165,14 @@ class Materials:
         # A surface with a specular colour is never metallic.
         surface.CreateInput("useSpecularWorkflow", Sdf.ValueTypeNames.Int).Set(int(not metal))
         surface.CreateInput("specularColor", Sdf.ValueTypeNames.Color3f).Set(
-            Gf.Vec3f(_REFLECTANCE * look.specular)
+            Gf.Vec3f(shine.reflectance)
         )
         emissive = surface.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f)
         emissive.Set(color * look.emission)
+        glint = self._highlight(look, self._headlight)
+        surface.GetPrim().CreateAttribute(
+            "datagen:headlightReflectance", Sdf.ValueTypeNames.Float
+        ).Set(glint.reflectance)
         for key in ("specular", "shininess", "reflectance"):
             attribute = surface.GetPrim().CreateAttribute(
                 f"datagen:{key}", Sdf.ValueTypeNames.Float
@@ -187,6 +187,19 @@ class Materials:
                 emissive.ConnectToSource(glow.ConnectableAPI(), "rgb")
         connect_roles(surface, [(item, self._role(path, item, look)) for item in look.roles])
         return material
+
+    def _highlight(self, look: Look, levels: LightLevels) -> Highlight:
+        texture = 1.0 if look.texture < 0 else self._mean(look.texture)
+        return highlight(self._rule, look.rgba, look.specular, look.shininess, levels, texture)
+
+    def _mean(self, texture: int) -> float:
+        """Mean display value of a texture, from 0 to 1."""
+        if texture not in self._means:
+            pixels = texture_pixels(self._model, texture)
+            steps = (max(side // _MEAN_SAMPLES, 1) for side in pixels.shape[:2])
+            rows, columns = (slice(None, None, step) for step in steps)
+            self._means[texture] = float(pixels[rows, columns, :3].mean() / 255.0)
+        return self._means[texture]
 
     def _colored(self, path: str, name: str, look: Look, color: Gf.Vec3f) -> UsdShade.Shader:
         scale = Gf.Vec4f(*color, 1.0)

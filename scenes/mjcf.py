@@ -105,6 +105,7 @@ def _start(
             _TEXTURES,
             description.source,
             ambiguous,
+            description.materials,
         ),
         ambiguous=ambiguous,
         report=SceneReport(

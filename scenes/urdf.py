@@ -131,6 +131,7 @@ def _convert(compiled: CompiledModel, robot: str, out: Path, source: UrdfSource)
         main_camera=first_camera(model),
         grouping=_grouping(model, robot, source),
         collision=source.collision,
+        materials=source.materials,
     )
     return convert_model(compiled, out, description, {REST: Placement(model.qpos0)})
 

@@ -71,6 +71,7 @@ def _convert(
         main_camera=found.main_camera,
         grouping=found.grouping,
         collision=source.collision,
+        materials=source.materials,
         origins=found.origins,
     )
     state = {REST: Placement(found.compiled.model.qpos0)}

@@ -10,7 +10,8 @@ from PIL import Image
 from pxr import Usd, UsdShade
 
 from scenes import Scene, convert_mjcf, srgb_decode
-from scenes.materials import geom_look, roughness_from_shininess
+from scenes.highlights import roughness_from_shininess
+from scenes.materials import geom_look
 from scenes.textures import TextureFiles
 
 MODEL = """

@@ -283,7 +283,15 @@ def test_an_opacity_texture_hides_its_dark_half_from_the_eye_but_not_from_the_la
 def test_normals_lean_along_s_and_up_along_t(backend: MitsubaBackend, tmp_path: Path) -> None:
     bumps = layer("normal", "bumps")
     lit = {
-        axis: halves(shown(backend, tmp_path / axis, bumps, light=LIGHT.format(direction))[0])
+        axis: halves(
+            shown(
+                backend,
+                tmp_path / axis,
+                bumps,
+                values='specular="0"',
+                light=LIGHT.format(direction),
+            )[0]
+        )
         for axis, direction in (("s", "-1 0 -1"), ("t", "0 -1 -1"))
     }
     # The left half leans to where s grows, the right half to where t grows.

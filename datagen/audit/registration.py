@@ -189,13 +189,13 @@ def _refined(picture: Floats, part: Ids, bent: Mask, warp: Floats) -> _Fit | Non
     for _ in range(_FINE_STEPS):
         moved = _moved(picture, warp)
         predicted, known = _predicted(moved, part, bent)
-        known = minimum_filter(known, 5)
+        known = _shrunk(known, 5)
         found = _step(smooth(moved), smooth(predicted), known, _CONTRAST)
         if found is None:
             return None
         warp = warp + found[0]
     assert found is not None
-    _, normal, residuals, basis, _ = found
+    _, normal, residuals, basis = found
     weight = 1.0 / (1.0 + (residuals / _NOISE) ** 2) ** 2
     spread = float((weight * residuals**2).sum() / max(weight.sum() - 4.0, 1.0))
     # Neighbours share their blur, so about one pixel in eight is news.
@@ -211,14 +211,14 @@ def _refined(picture: Floats, part: Ids, bent: Mask, warp: Floats) -> _Fit | Non
 
 def _step(
     shown: Floats, predicted: Floats, used: Mask, contrast: float
-) -> tuple[Floats, Floats, Floats, Floats, Floats] | None:
+) -> tuple[Floats, Floats, Floats, Floats] | None:
     """Displacement that the picture still has.
 
     Returns:
-        The step, the normal matrix, residuals [n, c], displacements per parameter [n, 2, 4] and
-        slopes [n, 2, c]; None where too few pixels tell.
+        The step, the normal matrix, residuals [n, c] and displacements per parameter [n, 2, 4];
+        None where too few pixels tell.
     """
-    down, right = np.gradient(predicted, axis=(0, 1))
+    down, right = (np.gradient(predicted, axis=axis) for axis in (0, 1))
     steep = used & (np.sqrt((down**2 + right**2).sum(axis=2)) > contrast)
     rows, columns = np.nonzero(steep)
     if len(rows) < _FEWEST_PIXELS:
@@ -239,7 +239,7 @@ def _step(
         normal = np.einsum("ncp,nc,ncq->pq", J, weight, J)
         damped = normal + np.diag(1e-3 * np.diag(normal) + 1e-9)
         step = np.linalg.solve(damped, np.einsum("ncp,nc,nc->p", J, weight, residuals))
-    return step, normal, residuals - J @ step, basis, slopes
+    return step, normal, residuals - J @ step, basis
 
 
 def _moved(picture: Floats, warp: Floats) -> Floats:
@@ -254,9 +254,13 @@ def _moved(picture: Floats, warp: Floats) -> Floats:
     return np.stack(channels, axis=2)
 
 
+def _shrunk(mask: Mask, size: int) -> Mask:
+    return np.asarray(minimum_filter(mask, size), dtype=np.bool_)
+
+
 def _predicted(picture: Floats, part: Ids, bent: Mask) -> tuple[Floats, Mask]:
     """The picture with the colours of each part's inside carried to its edges, and where known."""
-    known = minimum_filter(interior(part) & ~bent, 3)
+    known = _shrunk(interior(part) & ~bent, 3)
     colors = np.where(known[..., None], picture, 0.0)
     height, width = part.shape
     neighbours = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0)]

@@ -165,15 +165,20 @@ class MitsubaBackend:
         if self._denoiser is not None:
             with self._watch("denoise"):
                 light = self._denoiser(light, albedo, normal)
-        if opened.cut_out:
+        if opened.layered:
             axis = view.T_world_camera[:3, 2]
             lit = seen_through(self._mi, opened.mitsuba_scene, sensor, axis, seed)
             light = light + lit * headlight_color(opened.scene)
         else:
             light = light + headlight_radiance(opened.scene, albedo, normal, view.T_world_camera)
-        if np.any(opened.glow):
+        headlight = headlight_color(opened.scene)
+        if np.any(opened.glow) or np.any(headlight):
+            # Of the pixels' centres: a mean of two surfaces' normals may shine where neither does.
+            hits = self._geometric(opened, view)
+            part = hits["part"]
+            shine = opened.shine.light(part, hits["normal"], view)
+            light = light + shine[..., None] * headlight
             # No emitter: what glows lights nothing else, as in MuJoCo.
-            part = self._geometric(opened, view)["part"]
             light = light + albedo * opened.glow[part][..., None]
         exposure = float(opened.scene.value("/World.datagen:exposure"))
         hdr = (light * np.float32(exposure)).astype(np.float32)

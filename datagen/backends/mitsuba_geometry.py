@@ -34,7 +34,9 @@ class PartMeshes:
         self._shown: list[Matrix | None] = [None] * len(self._paths)
         materials = MaterialFactory(mitsuba, scene)
         self.shapes: dict[str, Any] = {
-            f"part_{part.part}": self._mesh(part.part, triangles, materials.of(part.path))
+            f"part_{part.part}": self._mesh(
+                part.part, triangles, materials.of(part.path, closed=is_closed(triangles))
+            )
             for part, triangles in zip(self._parts, self._rest, strict=True)
         }
 
@@ -93,6 +95,17 @@ def covered_parts(scene: Scene, rest: Mapping[int, Triangles]) -> set[int]:
         for early, late in combinations(group, 2)
         if _same_surface(rest[early.part], rest[late.part]) and opacity(scene, late.path) >= 1.0
     }
+
+
+def is_closed(triangles: Triangles) -> bool:
+    """Tell whether a mesh encloses a volume: every edge is passed once in each direction."""
+    _, place = np.unique(triangles.points, axis=0, return_inverse=True)
+    faces = place.reshape(-1)[triangles.faces].astype(np.int64)
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    count = int(faces.max(initial=0)) + 1
+    forward, backward = (np.sort(edges @ [count, 1]), np.sort(edges @ [1, count]))
+    return len(edges) > 0 and np.array_equal(forward, backward)
 
 
 def _same_surface(first: Triangles, second: Triangles) -> bool:

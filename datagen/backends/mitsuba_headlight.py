@@ -1,4 +1,4 @@
-"""MuJoCo's headlight on surfaces that a texture makes transparent here and there."""
+"""MuJoCo's headlight on surfaces that are transparent, here and there or all over."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datagen.backends.mitsuba_materials import opacity_is_textured
+from datagen.backends.mitsuba_materials import opacity, opacity_is_textured
 from scenes import Scene
 
 _LAYERS = 8
 
 
-def has_cut_outs(scene: Scene) -> bool:
+def lets_light_through(scene: Scene) -> bool:
+    """Tell whether a part of a scene is transparent, as a whole or by a texture."""
+    return any(opacity(scene, part.path) < 1.0 for part in scene.info.parts)
+
+
+def hides_by_texture(scene: Scene) -> bool:
     """Tell whether the opacity of a part of a scene comes from a texture."""
     return any(opacity_is_textured(scene, part.path) for part in scene.info.parts)
 
@@ -22,7 +27,7 @@ def has_cut_outs(scene: Scene) -> bool:
 def seen_through(
     mitsuba: ModuleType, scene: Any, sensor: Any, axis: NDArray[np.float64], seed: Any
 ) -> NDArray[np.float32]:
-    """Light of a white headlight on what is seen through cut-outs, linear, [h, w, 3].
+    """Light of a white headlight on what is seen through transparent parts, linear, [h, w, 3].
 
     Every layer counts by the share of it that hides and by what the layers before let through.
     After eight layers nothing is added.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,9 +15,9 @@ from pxr import UsdShade
 from datagen.backends.errors import BackendError
 from scenes import Scene, srgb_decode
 
-# Dielectric reflectance at normal incidence is 0.08 times the principled model's "specular".
-_SPECULAR_UNIT = 0.08
-_ROUGHNESS_FLOOR = 0.05
+_ROUGHNESS_FLOOR = 0.2
+"""Least roughness shown: the points that stand for a light's extent would be seen one by one."""
+_REFLECTANCE_MAX = 0.9
 
 
 class MaterialFactory:
@@ -25,37 +26,43 @@ class MaterialFactory:
     def __init__(self, mitsuba: ModuleType, scene: Scene) -> None:
         self._mi = mitsuba
         self._scene = scene
-        self._made: dict[str, Any] = {}
+        self._made: dict[tuple[str, bool], Any] = {}
         self._files: dict[Path, NDArray[np.uint8]] = {}
         self._linear = srgb_decode(np.arange(256) / 255.0)
 
-    def of(self, part: str) -> Any:
-        """BSDF of the material bound to a part."""
+    def of(self, part: str, *, closed: bool) -> Any:
+        """BSDF of the material bound to a part.
+
+        Args:
+            part: Path of the part.
+            closed: Whether its surface encloses a volume, so that a ray that enters it must leave
+                it again: each of the two faces then lets the square root through, and both
+                together what the material says.
+        """
         prim = self._scene.stage.GetPrimAtPath(part)
         material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
         if not material:
             raise BackendError(f"{part}: no material is bound.")
-        path = str(material.GetPath())
-        if path not in self._made:
-            self._made[path] = self._mi.load_dict(self._description(material))
-        return self._made[path]
+        key = str(material.GetPath()), closed
+        if key not in self._made:
+            self._made[key] = self._mi.load_dict(self._description(material, closed))
+        return self._made[key]
 
-    def _description(self, material: UsdShade.Material) -> dict[str, Any]:
+    def _description(self, material: UsdShade.Material, closed: bool) -> dict[str, Any]:
         surface, _, _ = material.ComputeSurfaceSource()
-        specular = float(np.mean(_input(surface, "specularColor", (0.04,) * 3)))
         bsdf: dict[str, Any] = {
             "type": "principled",
             "base_color": self._base_color(surface),
             "roughness": self._number(surface, "roughness", 0.5, _ROUGHNESS_FLOOR),
             "metallic": self._number(surface, "metallic", 0.0),
-            "specular": min(specular / _SPECULAR_UNIT, 1.0),
+            **_reflectance(surface),
         }
         bumps = _source(surface, "normal")
         if bumps is not None:
             texture, _ = bumps
             bsdf = {"type": "normalmap", "normalmap": self._normals(texture), "bsdf": bsdf}
         bsdf = {"type": "twosided", "bsdf": bsdf}
-        covers = self._number(surface, "opacity", 1.0)
+        covers = self._opacity(surface, closed)
         if isinstance(covers, dict) or covers < 1.0:
             return {"type": "mask", "opacity": covers, "bsdf": bsdf}
         return bsdf
@@ -65,6 +72,17 @@ class MaterialFactory:
         if source is not None:
             return self._color(source[0])
         return {"type": "rgb", "value": [float(c) for c in surface.GetInput("diffuseColor").Get()]}
+
+    def _opacity(self, surface: UsdShade.Shader, closed: bool) -> float | dict[str, Any]:
+        """Opacity of each face that a ray crosses."""
+        source = _source(surface, "opacity")
+        if source is None:
+            value = float(_input(surface, "opacity", 1.0))
+            return 1.0 - math.sqrt(1.0 - value) if closed else value
+        texture, output = source
+        channel = "rgb".index(output)
+        values = np.clip(self._data(texture)[..., channel : channel + 1], 0.0, 1.0)
+        return self._bitmap(texture, 1.0 - np.sqrt(1.0 - values) if closed else values)
 
     def _number(
         self, surface: UsdShade.Shader, name: str, default: float, least: float = 0.0
@@ -147,6 +165,15 @@ def _surface(scene: Scene, part: str) -> UsdShade.Shader:
 def _read_rgb(path: Path) -> NDArray[np.uint8]:
     with Image.open(path) as image:
         return np.asarray(image.convert("RGB"))
+
+
+def _reflectance(surface: UsdShade.Shader) -> dict[str, float]:
+    """Reflectance at normal incidence as Mitsuba's principled model takes it."""
+    value = float(np.mean(_input(surface, "specularColor", (0.04,) * 3)))
+    if value <= 0.0:
+        return {"specular": 0.0}
+    root = np.sqrt(min(value, _REFLECTANCE_MAX))
+    return {"eta": float((1.0 + root) / (1.0 - root))}
 
 
 def _source(surface: UsdShade.Shader, name: str) -> tuple[UsdShade.Shader, str] | None:

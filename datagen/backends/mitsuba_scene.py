@@ -11,8 +11,9 @@ from pxr import UsdGeom
 
 from datagen.backends.background import Background
 from datagen.backends.errors import BackendError
+from datagen.backends.headlight_shine import HeadlightShine
 from datagen.backends.mitsuba_geometry import PartMeshes
-from datagen.backends.mitsuba_headlight import has_cut_outs
+from datagen.backends.mitsuba_headlight import hides_by_texture, lets_light_through
 from datagen.backends.mitsuba_lights import (
     ambient_radiance,
     emission,
@@ -53,8 +54,12 @@ class OpenedScene:
         self._emitted: dict[str, Any] = {}
         self.background = Background.of(scene)
         self.glow = part_glow(scene)
-        self.cut_out = has_cut_outs(scene)
-        if self.cut_out and mitsuba.variant().startswith("scalar"):
+        self.shine = HeadlightShine(scene)
+        scalar = mitsuba.variant().startswith("scalar")
+        # Tracing the headlight through layers is too slow for the scalar variant: there it shines
+        # at full strength on what a transparent part shows first.
+        self.layered = not scalar and lets_light_through(scene)
+        if scalar and hides_by_texture(scene):
             raise BackendError(
                 f"{scene.info.scene_id}: the opacity of a part comes from a texture, which needs "
                 "mitsuba's llvm or cuda variant."
