@@ -162,7 +162,7 @@ def scenes(
     suites = {info.name: info.task_count for info in libero_suites()}
     if suite is None:
         for name, count in suites.items():
-            typer.echo(f"{name:<24} {count:>3} task{'s' if count > 1 else ''}")
+            typer.echo(f"{name:<24} {count:>3} task{'' if count == 1 else 's'}")
         return
     if suite not in suites:
         from datagen.config_errors import unknown_name

@@ -153,6 +153,7 @@ class RunConfig(_Settings):
     """What `datagen audit` compares and lets pass; not a part of what decides the rows."""
 
     _file: str = PrivateAttr(default="config")
+    _given: Mapping[str, str] = PrivateAttr(default_factory=dict[str, str])
 
     @field_validator("output", "cache")
     @classmethod
@@ -192,11 +193,18 @@ class RunConfig(_Settings):
 
     def problem(self, sentence: str) -> ConfigError:
         """Make the error for a problem found after validation; it starts with the dotted key."""
-        return ConfigError(f"{self._file}: {sentence}")
+        return ConfigError(f"{_origin(sentence, self._given, self._file)}: {sentence}")
 
     @classmethod
-    def from_data(cls, data: object, file: str = "config") -> RunConfig:
+    def from_data(
+        cls, data: object, file: str = "config", given: Mapping[str, str] | None = None
+    ) -> RunConfig:
         """Validate plain data, as it comes from YAML or JSON.
+
+        Args:
+            data: The data.
+            file: What to call its origin in an error.
+            given: Keys whose values do not come from the file, with what to call their origin.
 
         Raises:
             ConfigError: One line per problem: file, dotted key, value, what is allowed.
@@ -209,8 +217,10 @@ class RunConfig(_Settings):
             config = cls.model_validate_json(text)
         except ValidationError as error:
             sentences = validation_sentences(error, cls, data)
-            raise ConfigError("\n".join(f"{file}: {line}" for line in sentences)) from error
-        config._file = file
+            raise ConfigError(
+                "\n".join(f"{_origin(line, given or {}, file)}: {line}" for line in sentences)
+            ) from error
+        config._file, config._given = file, given or {}
         return config
 
 
@@ -228,5 +238,18 @@ def load_config(
         ConfigError: One line per problem: file, dotted key, value, what is allowed.
     """
     data = read_yaml(path)
+    overrides = tuple(overrides)
     apply_overrides(data, overrides)
-    return RunConfig.from_data(data | dict(options or {}), str(path))
+    given = {text.partition("=")[0].strip(): f"--set {text}" for text in overrides}
+    given |= {key: f"--{key} {value}" for key, value in (options or {}).items()}
+    return RunConfig.from_data(data | dict(options or {}), str(path), given)
+
+
+def _origin(sentence: str, given: Mapping[str, str], file: str) -> str:
+    """Name where the value of the key comes from with which a sentence begins."""
+    key = sentence.partition(":")[0]
+    # The last one that was given is the one that counts.
+    for name, origin in reversed(given.items()):
+        if key == name or key.startswith(f"{name}.") or name.startswith(f"{key}."):
+            return origin
+    return file

@@ -67,7 +67,13 @@ def _sentence(details: ErrorDetails, model: type[BaseModel], data: Any) -> str:
     key = _dotted(location, data)
     if kind == "extra_forbidden":
         known = _known_keys(model, location[:-1])
-        return f"{key}: not a known key.{_known(str(location[-1]), known)}"
+        name = str(location[-1])
+        below = [] if name in known else _keys_below(model, location[:-1], name)
+        if below:
+            prefix = f"{key.rpartition('.')[0]}." if "." in key else ""
+            meant = " or ".join(repr(f"{prefix}{each}") for each in below)
+            return f"{key}: not a known key.{_known(None, known)} Did you mean {meant}?"
+        return f"{key}: not a known key.{_known(name, known)}"
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         field = str(context["discriminator"]).strip("'")
         if field.endswith("()"):
@@ -130,6 +136,15 @@ def _dotted(location: Sequence[Key], data: Any, absent: str = "") -> str:
 def _known_keys(model: type[BaseModel], location: Sequence[Key]) -> list[str]:
     names = [name for node in _nodes(model, location) for name in node.get("properties", {})]
     return list(dict.fromkeys(names))
+
+
+def _keys_below(model: type[BaseModel], location: Sequence[Key], name: str) -> list[str]:
+    """Find a key in the sections below a location, as dotted keys from there."""
+    return [
+        f"{section}.{name}"
+        for section in _known_keys(model, location)
+        if name in _known_keys(model, [*location, section])
+    ]
 
 
 def _tags(model: type[BaseModel], location: Sequence[Key]) -> list[str]:

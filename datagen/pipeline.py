@@ -62,7 +62,11 @@ def _make(
     jobs = prepared.jobs()
     finished, missing = _split(jobs, config)
     rows = {job.shard.name: _rows(job, prepared) for job in jobs}
-    progress.begin(sum(rows.values()), sum(rows[name] for name in finished))
+    progress.begin(
+        sum(rows.values()),
+        sum(rows[name] for name in finished),
+        max(min(config.workers, len(missing)), 1),
+    )
     progress.stage("rendering")
     outcomes: dict[str, ShardOutcome] = {}
     try:

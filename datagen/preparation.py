@@ -12,7 +12,7 @@ from typing import Any
 from datagen.cluster import threads_per_worker
 from datagen.config import RunConfig
 from datagen.plan import RunPlan, ScenePlan, build_plan, fingerprint
-from datagen.progress import RunProgress
+from datagen.progress import RunProgress, counted
 from datagen.shard_job import ShardJob
 from datagen.sources import check_cameras, plan_scenes
 from datagen.versions import library_versions
@@ -300,6 +300,6 @@ def _bundles(
             requests[plan.scene_id] = BundleRequest(source.suite, task, source.seed)
     if not requests:
         return {}
-    progress.stage(f"LIBERO: {len(requests)} task{'s' if len(requests) > 1 else ''}")
+    progress.stage(f"LIBERO: {counted(len(requests), 'task')}")
     bundles = try_libero_bundles(list(requests.values()), config.cache)
     return dict(zip(requests, bundles, strict=True))

@@ -31,8 +31,8 @@ class RunProgress(Protocol):
         """Say what is being done now, such as "building 3 scenes"."""
         ...
 
-    def begin(self, views: int, made_before: int) -> None:
-        """State how many views the plan has, and how many of them an earlier run made."""
+    def begin(self, views: int, made_before: int, workers: int = 1) -> None:
+        """State how many views the plan has, how many there are already, and how many workers."""
         ...
 
     def advance(self, views: int) -> None:
@@ -46,7 +46,7 @@ class SilentProgress:
     def stage(self, text: str) -> None:
         """Show nothing."""
 
-    def begin(self, views: int, made_before: int) -> None:
+    def begin(self, views: int, made_before: int, workers: int = 1) -> None:
         """Show nothing."""
 
     def advance(self, views: int) -> None:
@@ -63,8 +63,13 @@ class Pace:
     """Views that an earlier run made."""
     made: int
     """Views that this run has made so far."""
+    timed: int
+    """Of these, the views that the pace is taken from: those after the first ones, which also
+    open a scene and compile kernels."""
     seconds: float
-    """Time since this run's first view was started [s]."""
+    """Time that the timed views took [s]."""
+    since: float = 0.0
+    """Time since the last of them [s]."""
 
     @property
     def done(self) -> int:
@@ -73,10 +78,11 @@ class Pace:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time to the end at the pace so far [s]; None before the first view."""
-        if not self.made:
+        """Time to the end at the pace so far [s]; None before a view is timed."""
+        if not self.timed:
             return None
-        return self.seconds / self.made * (self.views - self.done)
+        left = self.seconds / self.timed * (self.views - self.done)
+        return max(left - self.since, 0.0)
 
 
 class TerminalProgress:
@@ -88,8 +94,9 @@ class TerminalProgress:
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, highlight=False)
         self._views = self._made_before = self._made = 0
-        self._begun = time.monotonic()
-        self._last_line = 0.0
+        self._workers = 1
+        self._untimed = 0
+        self._timed_from = self._last_view = self._last_line = time.monotonic()
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -120,8 +127,14 @@ class TerminalProgress:
     @property
     def pace(self) -> Pace:
         """How far the run is."""
-        seconds = time.monotonic() - self._begun
-        return Pace(self._views, self._made_before, self._made, seconds)
+        return Pace(
+            self._views,
+            self._made_before,
+            self._made,
+            timed=max(self._made - self._untimed, 0) if self._untimed else 0,
+            seconds=self._last_view - self._timed_from,
+            since=time.monotonic() - self._last_view,
+        )
 
     def stage(self, text: str) -> None:
         """Say what is being done now."""
@@ -129,17 +142,21 @@ class TerminalProgress:
         if not self.console.is_terminal:
             self.console.print(text, markup=False)
 
-    def begin(self, views: int, made_before: int) -> None:
-        """State how many views the plan has, and how many of them an earlier run made."""
+    def begin(self, views: int, made_before: int, workers: int = 1) -> None:
+        """State how many views the plan has, how many there are already, and how many workers."""
         self._views, self._made_before, self._made = views, made_before, 0
-        self._begun = self._last_line = time.monotonic()
+        self._workers, self._untimed = workers, 0
+        self._timed_from = self._last_view = self._last_line = time.monotonic()
         self._bar.update(self._task, total=views, completed=made_before)
 
     def advance(self, views: int) -> None:
         """Count views that are done."""
         self._made += views
         self._bar.update(self._task, completed=self._made_before + self._made)
-        now = time.monotonic()
+        now = self._last_view = time.monotonic()
+        # Every worker's first view takes longer: it opens the scene and compiles kernels.
+        if not self._untimed and self._made >= self._workers:
+            self._untimed, self._timed_from = self._made, now
         if not self.console.is_terminal and now - self._last_line >= _LINE_SECONDS:
             self._last_line = now
             pace = self.pace
@@ -159,6 +176,12 @@ def time_left(pace: Pace) -> str:
     """Say how much time is left, such as `about 2 min 5 s left`."""
     left = pace.seconds_left
     return "time left not known yet" if left is None else f"about {duration(left)} left"
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number of things: `1 row`, `2 rows`, `3 boxes`."""
+    plural = noun + ("es" if noun.endswith(("s", "x", "ch")) else "s")
+    return f"{count} {noun if count == 1 else plural}"
 
 
 def duration(seconds: float) -> str:
@@ -196,17 +219,17 @@ class Summary:
         """Write the summary, a line each."""
         rate = self.rows_made / self.seconds if self.seconds > 0 else 0.0
         before = self.rows - self.rows_made
-        made = f"{self.rows} rows in {duration(self.seconds)}"
+        made = f"{counted(self.rows, 'row')} in {duration(self.seconds)}"
         if not self.rows_made:
-            made = f"{self.rows} rows, all of them there already"
+            made = f"{counted(self.rows, 'row')}, all there already"
         elif before:
             made = (
-                f"{self.rows} rows: {before} there already, {self.rows_made} made in "
+                f"{counted(self.rows, 'row')}: {before} there already, {self.rows_made} made in "
                 + duration(self.seconds)
             )
         pace = f" ({rate:.2f} rows/s)" if self.rows_made else ""
         kinds = ", ".join(f"{count} {flag}" for flag, count in sorted(self.flagged.items()))
-        flags = f"{self.rows_flagged} rows flagged" + (f": {kinds}" if kinds else "")
+        flags = f"{counted(self.rows_flagged, 'row')} flagged" + (f": {kinds}" if kinds else "")
         lines = [made + pace, flags, f"Parquet: {self.output / 'data'}"]
         if self.page:
             lines.append(f"Page: {self.page}")
@@ -218,6 +241,6 @@ def refusal_lines(refused: Mapping[str, str]) -> list[str]:
     if not refused:
         return []
     return [
-        f"{len(refused)} scene{'s' if len(refused) > 1 else ''} refused, without rows:",
+        f"{counted(len(refused), 'scene')} refused, without rows:",
         *(f"  {scene_id}: {why}" for scene_id, why in refused.items()),
     ]

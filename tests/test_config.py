@@ -309,6 +309,32 @@ def test_options_of_the_command_line_win_over_overrides() -> None:
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
+        ("spp=64", "--set spp=64: spp: not a known key."),
+        ("spp=64", "Did you mean 'mitsuba.spp'?"),
+        ("codec=png", "--set codec=png: codec: not a known key."),
+        ("mitsuba.sppp=64", "Did you mean 'spp'?"),
+        ("mitsuba={spp: 3}", "--set mitsuba={spp: 3}: mitsuba.spp: 3 should be"),
+        ("seeed=1", "Did you mean 'seed'?"),
+    ],
+)
+def test_wrong_override_is_told_as_an_override(override: str, expected: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(CONFIGS / "mjcf.yaml", [override])
+    assert expected in str(caught.value)
+    assert "mjcf.yaml" not in str(caught.value)
+
+
+def test_override_that_names_what_is_not_there_is_told_as_an_override() -> None:
+    config = load_config(CONFIGS / "mjcf.yaml", ["scenes.0.mjcf.path=gone.xml", "cameras=[tpo]"])
+    with pytest.raises(ConfigError, match=r"^--set scenes\.0\.mjcf\.path=gone\.xml: scenes\.0"):
+        plan_scenes(config)
+    with pytest.raises(ConfigError, match=r"^--set cameras=\[tpo\]: cameras\.0"):
+        check_cameras(config, "a", ["top"])
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
         ("seed", "write it as key=value"),
         ("=3", "write it as key=value"),
         ("a..b=3", "write it as key=value"),

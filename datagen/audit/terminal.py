@@ -8,7 +8,7 @@ from pathlib import Path
 from datagen.audit.page_tables import finding_groups
 from datagen.audit.results import AuditResults, AuditView
 from datagen.audit.wording import failure_text, limits_text, unit_text, with_unit
-from datagen.progress import duration, refusal_lines
+from datagen.progress import counted, duration, refusal_lines
 
 _MOST = 40
 """Most failures that are listed one by one."""
@@ -52,7 +52,7 @@ def finding_lines(results: AuditResults) -> list[str]:
     """Say what is probably wrong, a line for each culprit."""
     return [
         f"{group.finding.kind}, {group.finding.subject}: {group.finding.sentence} "
-        f"({len(group.views)} view{'s' if len(group.views) > 1 else ''}, such as "
+        f"({counted(len(group.views), 'view')}, such as "
         f"{_where(results, results.views[min(group.views)])})"
         for group in finding_groups(results)
     ]
@@ -80,10 +80,14 @@ def summary_lines(
     lines += refusal_lines(results.refused)
     if results.stored:
         same = len(results.stored) - len(results.failed_rows)
-        lines.append(f"{same} of {len(results.stored)} rows made again are the same to the byte")
+        lines.append(
+            f"{same} of {counted(len(results.stored), 'row')} made again "
+            f"{'is' if same == 1 else 'are'} the same to the byte"
+        )
     lines.append(
-        f"{len(results.views)} views in {duration(seconds)} (renderers {duration(rendering)}): "
-        + (f"{failed} fail" if failed else "all pass")
+        f"{counted(len(results.views), 'view')} in {duration(seconds)} "
+        f"(renderers {duration(rendering)}): "
+        + (f"{failed} {'fails' if failed == 1 else 'fail'}" if failed else "all pass")
     )
     return [*lines, *(f"{name}: {path}" for name, path in files.items())]
 

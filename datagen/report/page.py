@@ -196,7 +196,7 @@ def _plain(value: object) -> list[tuple[str, str]]:
 def _box_chart(statistics: RunStatistics) -> Chart:
     rows = statistics.boxes_per_view
     fewest = next((count for count, number in enumerate(rows) if number), 0)
-    names = [f"{count} boxes" for count in range(fewest, len(rows))]
+    names = [_counted(count, "box") for count in range(fewest, len(rows))]
     return bar_chart(rows[fewest:], names, (str(fewest), str(max(len(rows) - 1, 0))))
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from datagen.progress import refusal_lines
+from datagen.progress import counted, refusal_lines
 from datagen.report.statistics import Brightness, DepthRange, RunStatistics, ViewStatistics
 from writers import Manifest
 
@@ -53,8 +53,8 @@ def _facts(manifest: Manifest, statistics: RunStatistics, size: float) -> Table:
     scenes = len({view.scene_id for view in statistics.views})
     table.add_row(
         "rows",
-        f"{statistics.rows} in {_counted(len(manifest.shards), 'shard')} ({size:.1f} MB), "
-        f"{_counted(scenes, 'scene')}, seed {manifest.seed}",
+        f"{statistics.rows} in {counted(len(manifest.shards), 'shard')} ({size:.1f} MB), "
+        f"{counted(scenes, 'scene')}, seed {manifest.seed}",
     )
     table.add_row("backends", Text(_clean(", ".join(manifest.backends))))
     counts = statistics.boxes_per_view
@@ -68,7 +68,7 @@ def _facts(manifest: Manifest, statistics: RunStatistics, size: float) -> Table:
         table.add_row(
             "brightness",
             f"0 {_bars(told.histogram)} 255, {told.low:.0f} to {told.high:.0f}, "
-            f"mean {told.mean:.0f} ({_counted(statistics.measured_rows, 'row')} measured)",
+            f"mean {told.mean:.0f} ({counted(statistics.measured_rows, 'row')} measured)",
         )
     if statistics.depth:
         table.add_row(
@@ -76,7 +76,7 @@ def _facts(manifest: Manifest, statistics: RunStatistics, size: float) -> Table:
         )
     table.add_row("redraws", str(statistics.redraws))
     kinds = ", ".join(f"{count} {flag}" for flag, count in statistics.flags.items())
-    flagged = _counted(statistics.flagged_rows, "row") + (f": {_clean(kinds)}" if kinds else "")
+    flagged = counted(statistics.flagged_rows, "row") + (f": {_clean(kinds)}" if kinds else "")
     table.add_row("flagged", Text(flagged, style="yellow" if kinds else ""))
     return table
 
@@ -139,10 +139,6 @@ def _bars(values: Sequence[int]) -> str:
     most = max(values, default=0)
     steps = len(_BARS) - 1
     return "".join(_BARS[-(-value * steps // most)] if most else " " for value in values)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _clean(text: str) -> str:
