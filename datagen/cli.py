@@ -224,8 +224,14 @@ def convert(
         float, typer.Option(min=0.1, max=1e6, metavar="S", help="Longest time [s].")
     ] = 300.0,
     memory: Annotated[
-        float, typer.Option(min=0.5, max=1e6, metavar="GIB", help="Most memory [GiB].")
-    ] = 8.0,
+        float | None,
+        typer.Option(
+            min=0.5,
+            max=1e6,
+            metavar="GIB",
+            help="Most memory [GiB]; by default 8, or half of the machine's.",
+        ),
+    ] = None,
 ) -> None:
     """Convert an MJCF, URDF or USD file to a labelled USD stage with a MuJoCo model.
 
@@ -234,7 +240,8 @@ def convert(
     from datagen.conversion import convert_file
     from scenes.config import ConversionLimits
 
-    limits = ConversionLimits(timeout=timeout, memory=memory)
+    given = {} if memory is None else {"memory": memory}
+    limits = ConversionLimits(timeout=timeout, **given)
     options = {
         "tessellation": tessellation,
         "up_axis": up_axis,
