@@ -98,9 +98,12 @@ class _Looks:
     def material(self, look: UsdLook) -> str:
         if look in self._made:
             return self._made[look]
-        name = self._names[look.name]
+        name = stem = self._names[look.name]
+        number = 1
         while name in self._made.values():
-            name += "_untextured"
+            number += 1
+            name = f"{stem}_untextured" if look.picture is None else f"{stem}_{number}"
+            stem += "_" if look.picture is None else ""
         self._made[look] = name
         material = self._spec.add_material(name=name)
         material.rgba = look.rgba

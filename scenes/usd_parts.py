@@ -15,6 +15,7 @@ from scenes.usd_gprims import shape_triangles
 from scenes.usd_looks import Looks, UsdLook
 from scenes.usd_meshes import UsdTriangles, corner_values, mesh_triangles
 from scenes.usd_stage import TIME, UsdStage
+from scenes.usd_wraps import Wraps
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def prim_triangles(stage: UsdStage, prim: Usd.Prim) -> UsdTriangles:
 
 
 def read_parts(
-    stage: UsdStage, looks: Looks, prim: Usd.Prim, T_body_prim: Matrix
+    stage: UsdStage, looks: Looks, prim: Usd.Prim, T_body_prim: Matrix, wraps: Wraps | None = None
 ) -> Iterator[UsdPart]:
     """Cut a drawn prim into parts.
 
@@ -55,10 +56,12 @@ def read_parts(
         prim: A mesh or a shape.
         T_body_prim: From its frame to that of the body that carries it [m], [4, 4]; scale,
             mirror and shear go into the points.
+        wraps: Pictures that were extended already.
 
     Raises:
         AssetError: Names prim, attribute, index and value of what is wrong.
     """
+    wraps = wraps or Wraps(stage)
     triangles = prim_triangles(stage, prim)
     points, faces, normals = placed(triangles, T_body_prim)
     mirrored = np.linalg.det(T_body_prim[:3, :3]) < 0
@@ -70,8 +73,7 @@ def read_parts(
             if found is None:
                 look = looks.untextured(look, prim)
             else:
-                st = found[chosen]
-                _note_wrap(stage, look, st)
+                look, st = wraps.extended(look, found[chosen])
         if mirrored:
             st = st[:, ::-1]
         used, local = np.unique(faces[chosen], return_inverse=True)
@@ -149,13 +151,3 @@ def _coordinates(
         return st
     matrix = np.array(look.st_matrix)
     return st @ matrix[:, :2].T + matrix[:, 2]
-
-
-def _note_wrap(stage: UsdStage, look: UsdLook, st: NDArray[np.float64]) -> None:
-    beyond = (st.min(axis=(0, 1)) < -1e-3) | (st.max(axis=(0, 1)) > 1.001)
-    for outside, way in zip(beyond, look.wrap, strict=True):
-        if outside and way not in ("repeat", "useMetadata"):
-            stage.notes.differs(
-                f"material {look.name}: beyond its edges the picture repeats, though it should "
-                f"{way}"
-            )

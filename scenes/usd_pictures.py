@@ -32,6 +32,8 @@ class Picture:
     name: str
     pixels: NDArray[np.uint8]
     """Display values, [h, w, 3]."""
+    outside: tuple[int, int, int] = (0, 0, 0)
+    """Display value beyond the edges where it is black there: the bias, if it has one."""
 
     @cached_property
     def mean(self) -> tuple[float, float, float]:
@@ -82,13 +84,14 @@ class Pictures:
             )
         key = (place, color_space, b"" if curve is None else np.stack(curve).tobytes())
         if key not in self._read:
-            pixels = self._pixels(prim, file, place)
+            pixels, outside = self._pixels(prim, file, place), (0, 0, 0)
             if color_space in _LINEAR or curve is not None:
                 linear = _BYTE if color_space in _LINEAR else _LINEAR_OF_BYTE
                 scale, bias = curve or (np.ones(3), np.zeros(3))
                 display = srgb_encode(np.clip(linear[:, None] * scale + bias, 0.0, 1.0))
                 table = (display * 255.0 + 0.5).astype(np.uint8)
                 pixels = np.stack([table[pixels[..., c], c] for c in range(3)], axis=-1)
+                outside = (int(table[0, 0]), int(table[0, 1]), int(table[0, 2]))
                 self._stage.notes.differs(
                     f"material {prim.GetPath()}: picture {file.path}: its "
                     f"{'linear values' if color_space in _LINEAR else 'scale and bias'} became "
@@ -96,7 +99,7 @@ class Pictures:
                 )
             stem = place.replace("\\", "/").rpartition("/")[2].partition("]")[0]
             digest = blake2b(repr(key).encode(), digest_size=4).hexdigest()
-            self._read[key] = Picture(f"{stem}-{digest}", pixels)
+            self._read[key] = Picture(f"{stem}-{digest}", pixels, outside)
         return self._read[key]
 
     def _pixels(self, prim: Usd.Prim, file: Sdf.AssetPath, place: str) -> NDArray[np.uint8]:

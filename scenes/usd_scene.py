@@ -32,6 +32,7 @@ from scenes.usd_pictures import Picture
 from scenes.usd_prims import read_prims
 from scenes.usd_stage import UsdStage, open_usd
 from scenes.usd_unread import note_unread
+from scenes.usd_wraps import Wraps
 
 _CUBE = "datagen:cube"
 
@@ -76,12 +77,13 @@ def _compile(settings: UsdSource, files: UsdFiles | None) -> UsdModel:
         raise SceneError(f"{settings.path}: nothing in this stage is drawn.")
     owners = Owners(stage, settings.objects)
     bodies = Bodies(stage, prims, owners)
-    looks = Looks(stage)
+    looks, wraps = Looks(stage), Wraps(stage)
     for prim in prims.drawn:
         body = bodies.of(prim)
         T_body_prim = rigid_inverse(body.pose) @ stage.transform(prim)
         collides = bodies.collides(prim)
-        body.parts += [(part, collides) for part in read_parts(stage, looks, prim, T_body_prim)]
+        parts = read_parts(stage, looks, prim, T_body_prim, wraps)
+        body.parts += [(part, collides) for part in parts]
     drawn = {prim.GetPath() for prim in prims.drawn}
     for prim in prims.colliders:
         if prim.GetPath() not in drawn:
