@@ -208,7 +208,7 @@ def _truncated(share: float, mean: float, std: float, low: float, high: float) -
     a, b = (low - mean) / std, (high - mean) / std
     # Left of the mean the distribution function keeps its digits; the right half is mirrored.
     sign = 1.0 if a + b <= 0 else -1.0
-    a, b = (a, b) if sign > 0 else (-b, -a)
+    a, b, share = (a, b, share) if sign > 0 else (-b, -a, 1.0 - share)
     unit = NormalDist()
     p, q = unit.cdf(a), unit.cdf(b)
     at = p + (q - p) * share

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
+from scipy.stats import truncnorm
 
 from randomizers import Distribution, parse_distribution
 
@@ -62,6 +63,17 @@ def test_clip_truncates_the_bell_and_piles_nothing_up_at_the_bounds(clip):
     assert values.min() >= low and values.max() <= high
     assert np.isin(values, clip).sum() == 0
     assert values.mean() == pytest.approx(mean, abs=0.02)
+
+
+@pytest.mark.parametrize("clip", [(-1, 1), (0.5, 3), (-3, -0.5), (-1, 4), (4, 7)])
+def test_truncated_normal_is_the_quantile_of_the_share_that_is_drawn(clip):
+    shares = rng(7).random(200)
+    values = parse_distribution({"normal": {"mean": 2, "std": 3}, "clip": list(clip)}).draw(
+        rng(7), 200
+    )
+    a, b = ((bound - 2) / 3 for bound in clip)
+
+    np.testing.assert_allclose(values, truncnorm.ppf(shares, a, b, loc=2, scale=3), atol=1e-9)
 
 
 def test_choice_takes_each_value_as_often():
