@@ -14,6 +14,7 @@ from scenes.config import UsdSource
 from scenes.errors import AssetError
 from scenes.scene import Matrix, matrix_array
 from scenes.transforms import rigid
+from scenes.usd_counts import refuse_too_many_prims
 from scenes.usd_files import UsdFiles, usd_files
 from scenes.usd_instancers import expand_instancers
 from scenes.usd_notes import Notes
@@ -191,6 +192,7 @@ def open_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdStage:
     """
     source = settings.path
     files = files or usd_files(source, settings.roots)
+    refuse_too_many_prims(source)
     # It keeps from the terminal what the composition errors below tell too.
     quiet = UsdUtils.CoalescingDiagnosticDelegate()
     try:
