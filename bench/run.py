@@ -30,7 +30,7 @@ def bare_loop(session: SceneSession, job: ShardJob) -> int:
         sample, _ = session.sample(frame)
         for backend in session.backends:
             backend.apply(sample)
-            for camera in session.config.cameras:
+            for camera in job.cameras:
                 backend.render(camera, size, session.passes(backend))
                 views += 1
     return views

@@ -25,7 +25,7 @@ from datagen.config_errors import validation_sentences
 from datagen.config_file import apply_overrides, read_yaml
 from datagen.errors import ConfigError
 from randomizers import RandomizeSection
-from scenes.config import ConversionLimits, SourceConfig
+from scenes.config import CameraChoice, ConversionLimits, SourceConfig
 from writers import OutputConfig
 
 SamplesPerPixel = Literal[1, 4, 16, 64, 256, 1024, 4096]
@@ -125,8 +125,8 @@ class RunConfig(_Settings):
     limit: int | None = Field(default=None, ge=1)
     """Make only the first frames of the plan, as many as hold this number of rows."""
 
-    cameras: tuple[str, ...] = Field(min_length=1)
-    """Cameras by name; every scene must have them."""
+    cameras: CameraChoice
+    """Cameras by name, or `all`; every scene must have them that has no `cameras` of its own."""
 
     size: tuple[PictureSide, PictureSide] = (256, 256)
     """Width and height of the pictures [pixel]."""
@@ -164,8 +164,8 @@ class RunConfig(_Settings):
 
     @field_validator("cameras", "backends", "passes")
     @classmethod
-    def _refuse_repeats(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(value)) < len(value):
+    def _refuse_repeats(cls, value: tuple[str, ...] | str) -> tuple[str, ...] | str:
+        if isinstance(value, tuple) and len(set(value)) < len(value):
             raise ValueError("lists something twice")
         return value
 

@@ -127,7 +127,7 @@ def _claim(prepared: PreparedRun) -> None:
 
 
 def _rows(job: ShardJob, prepared: PreparedRun) -> int:
-    return len(job.shard.frames) * prepared.plan.views_per_frame
+    return len(job.shard.frames) * prepared.plan.views_in(job.shard.scene_id)
 
 
 def _split(

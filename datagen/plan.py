@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from datagen.errors import DatagenError
@@ -17,7 +17,7 @@ from writers import shard_name
 if TYPE_CHECKING:
     from datagen.config import RunConfig
 
-PLAN_FORMAT = 1
+PLAN_FORMAT = 2
 _NOT_IN_FINGERPRINT = {"output", "workers", "cache"}
 
 
@@ -41,6 +41,10 @@ class ScenePlan:
     config_index: int
     """Index into the config's list of sources."""
     states: tuple[StatePlan, ...]
+    cameras: tuple[str, ...] = ()
+    """Cameras that it is seen from; none where they are not chosen or not known yet."""
+    all_cameras: bool = False
+    """All cameras are chosen, which only the converted scene tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,6 @@ class ShardPlan:
 class RunPlan:
     """All frames of a run, scene by scene."""
 
-    cameras: tuple[str, ...]
     backends: tuple[str, ...]
     scenes: tuple[ScenePlan, ...]
     shards: tuple[ShardPlan, ...]
@@ -80,8 +83,12 @@ class RunPlan:
 
     @property
     def views_per_frame(self) -> int:
-        """Rows that one frame gives."""
-        return len(self.cameras) * len(self.backends)
+        """Most rows that one frame of any scene gives."""
+        return max((self.views_in(scene.scene_id) for scene in self.scenes), default=0)
+
+    def views_in(self, scene_id: str) -> int:
+        """Rows that one frame of a scene gives; its cameras must be known."""
+        return len(self.scene(scene_id).cameras) * len(self.backends)
 
     @property
     def frames(self) -> Iterator[FramePlan]:
@@ -91,7 +98,7 @@ class RunPlan:
     @property
     def view_count(self) -> int:
         """Rows of the whole run."""
-        return self.views_per_frame * sum(len(shard.frames) for shard in self.shards)
+        return sum(self.views_in(shard.scene_id) * len(shard.frames) for shard in self.shards)
 
     def scene(self, scene_id: str) -> ScenePlan:
         """Scene by its id."""
@@ -101,13 +108,13 @@ class RunPlan:
         """Give the plan as JSON values; a shard's frames are told by its first episode."""
         return {
             "format": PLAN_FORMAT,
-            "cameras": list(self.cameras),
             "backends": list(self.backends),
             "scenes": [
                 {
                     "scene_id": scene.scene_id,
                     "source": scene.source,
                     "config_index": scene.config_index,
+                    "cameras": "all" if scene.all_cameras else list(scene.cameras),
                     "states": [[state.name, state.initial_state] for state in scene.states],
                 }
                 for scene in self.scenes
@@ -137,11 +144,12 @@ class RunPlan:
                     record["source"],
                     record["config_index"],
                     tuple(StatePlan(name, index) for name, index in record["states"]),
+                    () if record["cameras"] == "all" else tuple(record["cameras"]),
+                    record["cameras"] == "all",
                 )
                 for record in data["scenes"]
             }
             return cls(
-                tuple(data["cameras"]),
                 tuple(data["backends"]),
                 tuple(scenes.values()),
                 tuple(
@@ -160,18 +168,19 @@ def build_plan(config: RunConfig, scenes: Sequence[ScenePlan], fingerprint: str 
     Order: scene, then sample, then state; so more samples per state only add episodes. An
     episode is one frame; episodes count from 0 in each scene. A shard holds frames of one scene.
     `config.limit` keeps the first frames, as many as hold that number of rows; scenes of which
-    nothing is left are not in the plan.
+    nothing is left are not in the plan. A scene whose cameras are not known yet counts as one
+    with a single camera.
     """
-    views_per_frame = len(config.cameras) * len(config.backends)
-    left = None if config.limit is None else -(-config.limit // views_per_frame)
+    left = config.limit
     kept: list[ScenePlan] = []
     shards: list[ShardPlan] = []
     step = config.parquet.frames_per_shard
-    for scene in scenes:
+    for scene in choose_cameras(config, scenes):
+        views = max(1, len(scene.cameras)) * len(config.backends)
         count = len(scene.states) * config.samples_per_state
         if left is not None:
-            count = min(count, left)
-            left -= count
+            count = min(count, -(-left // views))
+            left = max(0, left - count * views)
         if not count:
             continue
         kept.append(scene)
@@ -179,7 +188,29 @@ def build_plan(config: RunConfig, scenes: Sequence[ScenePlan], fingerprint: str 
             ShardPlan(index, scene.scene_id, _frames(scene, first, min(first + step, count)))
             for index, first in enumerate(range(0, count, step), start=len(shards))
         )
-    return RunPlan(config.cameras, config.backends, tuple(kept), tuple(shards), fingerprint)
+    return RunPlan(config.backends, tuple(kept), tuple(shards), fingerprint)
+
+
+def choose_cameras(config: RunConfig, scenes: Sequence[ScenePlan]) -> tuple[ScenePlan, ...]:
+    """Give the config's cameras to the scenes that have no choice of their own."""
+    if config.cameras == "all":
+        chosen: dict[str, Any] = {"all_cameras": True}
+    else:
+        chosen = {"cameras": config.cameras}
+    return tuple(
+        scene if scene.cameras or scene.all_cameras else replace(scene, **chosen)
+        for scene in scenes
+    )
+
+
+def know_cameras(
+    scenes: Sequence[ScenePlan], cameras: Mapping[str, tuple[str, ...]]
+) -> tuple[ScenePlan, ...]:
+    """Tell the scenes of which all cameras are chosen which these are, by scene id."""
+    return tuple(
+        replace(scene, cameras=cameras.get(scene.scene_id, ())) if scene.all_cameras else scene
+        for scene in scenes
+    )
 
 
 def fingerprint(

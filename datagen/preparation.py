@@ -11,7 +11,7 @@ from typing import Any
 
 from datagen.cluster import threads_per_worker
 from datagen.config import RunConfig
-from datagen.plan import RunPlan, ScenePlan, build_plan, fingerprint
+from datagen.plan import RunPlan, ScenePlan, build_plan, choose_cameras, fingerprint, know_cameras
 from datagen.progress import RunProgress, counted
 from datagen.shard_job import ShardJob
 from datagen.sources import check_cameras, plan_scenes
@@ -87,6 +87,7 @@ class PreparedRun:
                 shard=shard,
                 source=self.plan.scene(shard.scene_id).source,
                 scene_folder=self.scenes[shard.scene_id].folder,
+                cameras=self.plan.scene(shard.scene_id).cameras,
                 exposure_state=self.plan.scene(shard.scene_id).states[0].name,
                 classes=dict(self.classes),
                 label_bits=self.label_bits,
@@ -109,12 +110,14 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
         BackendError: No renderer runs here.
         WriteError: The cache cannot be written.
     """
-    sources = plan_scenes(config)
+    sources = choose_cameras(config, plan_scenes(config))
     if not _is_folder(config.cache):  # One that holds all scenes already may be read-only.
         refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
     variant = mitsuba_variant(config)
     prepared = prepare_scenes(config, build_plan(config, sources).scenes, config.backends, progress)
-    scenes = prepared.scenes
+    sources = know_cameras(sources, scene_cameras(prepared.scenes))
+    kept = {scene.scene_id for scene in build_plan(config, sources).scenes}
+    scenes = {name: scene for name, scene in prepared.scenes.items() if name in kept}
     versions = {"mitsuba variant": variant, **library_versions()}
     classes = class_table(scenes)
     largest = [max(len(scene.info.parts), len(scene.info.objects)) for scene in scenes.values()]
@@ -123,12 +126,21 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
         config=config,
         plan=build_plan(config, sources, fingerprint(config, versions, classes, bits)),
         scenes=scenes,
-        refused=prepared.refused,
+        refused={name: why for name, why in prepared.refused.items() if name in kept},
         classes=classes,
         label_bits=bits,
         versions=versions,
         variant=variant,
     )
+
+
+def scene_cameras(scenes: Mapping[str, PreparedScene]) -> dict[str, tuple[str, ...]]:
+    """Cameras of converted scenes by scene id."""
+    return {scene_id: _names(scene.info) for scene_id, scene in scenes.items()}
+
+
+def _names(info: SceneInfo) -> tuple[str, ...]:
+    return tuple(camera.name for camera in info.cameras)
 
 
 def _is_folder(path: Path) -> bool:
@@ -214,7 +226,7 @@ def _prepared(
             refusals[plan.scene_id] = error
             progress.stage(f"refused: {_sentence(error)}")
             continue
-        check_cameras(config, plan.scene_id, [camera.name for camera in scene.info.cameras])
+        check_cameras(config, plan.scene_id, _names(scene.info), plan.config_index)
         if "mujoco" in backends:
             _check_lights(config, plan.scene_id, scene)
         bind(config.randomize, scene.info)

@@ -106,6 +106,7 @@ def _scene_record(plan: ScenePlan, scene: PreparedScene) -> dict[str, Any]:
         "source": plan.source,
         "language": scene.info.language,
         "objects_of_interest": list(scene.info.objects_of_interest),
+        "cameras": list(plan.cameras),
         "states": [state.name for state in plan.states],
         "digest": scene.info.digest,
         "versions": scene.info.versions,

@@ -31,6 +31,7 @@ class ShardJob:
     shard: ShardPlan
     source: str
     scene_folder: Path
+    cameras: tuple[str, ...]
     exposure_state: str
     """State that fixes the scene's exposure."""
     classes: dict[str, int]
@@ -83,13 +84,13 @@ class SceneSession:
 
     def views(self, job: ShardJob, frame: FramePlan) -> Iterator[Row]:
         """Make all views of a frame, camera by camera, backend by backend."""
-        config, size = self.config, Size(*self.config.size)
+        size = Size(*self.config.size)
         with self.watch("draw"):
             sample, outcome = self.sample(frame)
         for backend in self.backends:
             with self.watch("apply"):
                 backend.apply(sample)
-        for camera in config.cameras:
+        for camera in job.cameras:
             for backend in self.backends:
                 buffers = backend.render(camera, size, self.passes(backend))
                 with self.watch("labels"):

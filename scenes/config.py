@@ -122,7 +122,7 @@ class MjcfSource(_Settings):
     roots: tuple[Path, ...] = ()
     """Folders that its meshes, textures and included files may lie in, beside its own folder."""
 
-    keyframe: str | None = Field(default=None, pattern=r"^[\w.@+ -]+$")
+    keyframe: str | None = Field(default=None, pattern=r"^[\w.@+ -]+$", max_length=120)
     """Keyframe that says where everything stands; none: the model's initial position."""
 
     objects: dict[ObjectWord, ObjectGroup] = Field(default_factory=dict)
@@ -253,8 +253,20 @@ FileSource = MjcfSource | UrdfSource | UsdSource
 """A source that is a file."""
 
 
+def _choice(value: object) -> str:
+    return "<word>" if value == "all" else "<list>"
+
+
+CameraChoice = Annotated[
+    Annotated[Literal["all"], Tag("<word>")]
+    | Annotated[tuple[str, ...], Field(min_length=1), Tag("<list>")],
+    Discriminator(_choice),
+]
+"""Cameras by name, or all of a scene's."""
+
+
 class SourceConfig(_Settings):
-    """One source of scenes: exactly one of the kinds below."""
+    """One source of scenes: exactly one of the kinds, and what its scenes are called."""
 
     libero: LiberoSource | None = None
     """Tasks of a LIBERO suite."""
@@ -267,6 +279,20 @@ class SourceConfig(_Settings):
 
     usd: UsdSource | None = None
     """A USD stage."""
+
+    name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,80}$")
+    """Name of its scene, or start of the names of its tasks; none: made from the file's name, and
+    from its folder or keyframe where several sources share one."""
+
+    cameras: CameraChoice | None = None
+    """Cameras by name, or `all`, in place of the config's `cameras`."""
+
+    @field_validator("cameras")
+    @classmethod
+    def _refuse_repeats(cls, value: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
+        if isinstance(value, tuple) and len(set(value)) < len(value):
+            raise ValueError("lists something twice")
+        return value
 
     @model_validator(mode="after")
     def _exactly_one(self) -> SourceConfig:

@@ -17,8 +17,8 @@ from datagen.audit.results import AuditResults, AuditView, Kind, StoredRow
 from datagen.audit.stored import StoredRun, remade_rows
 from datagen.audit.views import ShownView, Wanted, planned_views, shown_views
 from datagen.config import RunConfig
-from datagen.plan import RunPlan, build_plan
-from datagen.preparation import PreparedScenes, prepare_scenes
+from datagen.plan import RunPlan, build_plan, choose_cameras, know_cameras
+from datagen.preparation import PreparedScenes, prepare_scenes, scene_cameras
 from datagen.progress import RunProgress
 from datagen.sources import plan_scenes
 from datagen.stopwatch import Stopwatch
@@ -198,9 +198,15 @@ class _Run:
         self._config = config
         # With one backend a view counts as one row of the limit.
         single = config.model_copy(update={"backends": config.backends[:1]})
-        self._plan = plan or build_plan(single, plan_scenes(config))
-        self._wanted = planned_views(config, self._plan) if wanted is None else wanted
+        sources = choose_cameras(single, plan_scenes(config)) if plan is None else ()
+        self._plan = plan or build_plan(single, sources)
+        self._wanted = planned_views(self._plan) if wanted is None else wanted
         self._prepared = self._prepare()
+        if plan is None:
+            known = scene_cameras(self._prepared.scenes)
+            self._plan = build_plan(single, know_cameras(sources, known))
+        if wanted is None:
+            self._wanted = planned_views(self._plan)
         self._wanted = tuple(
             each for each in self._wanted if each.frame.scene_id in self._prepared.scenes
         )

@@ -224,6 +224,7 @@ def _job(
         shard=ShardPlan(0, plan.scene_id, ()),
         source=plan.source,
         scene_folder=prepared.folder,
+        cameras=plan.cameras,
         exposure_state=plan.states[0].name,
         classes=dict(classes),
         label_bits=16,

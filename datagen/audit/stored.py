@@ -58,30 +58,28 @@ class StoredRun:
     def chosen(self, count: int) -> tuple[Wanted, ...]:
         """Choose views, evenly over scenes and cameras; the same run gives the same choice."""
         by_place: dict[tuple[str, str], list[View]] = {}
+        seen_views: list[View] = []  # In the order of the rows, thus of each scene's cameras.
         columns = ("scene_id", "episode_index", "frame_index", "camera")
         for table in self.shards.tables(columns):
             for row in zip(*(table.column(name).to_pylist() for name in columns), strict=True):
                 views = by_place.setdefault((row[0], row[3]), [])
                 if not views or views[-1] != row:
                     views.append(cast(View, row))
+                    seen_views.append(cast(View, row))
         places = shares([len(views) for views in by_place.values()], count)
         chosen = {
             views[i]
             for views, most in zip(by_place.values(), places, strict=True)
             for i in spread(len(views), most)
         }
-        cameras = {
-            (frame.scene_id, frame.episode_index, frame.frame_index): tuple(
-                camera
-                for camera in self.plan.cameras
-                if (frame.scene_id, frame.episode_index, frame.frame_index, camera) in chosen
-            )
-            for frame in self.plan.frames
-        }
+        cameras: dict[tuple[str, int, int], tuple[str, ...]] = {}
+        for view in seen_views:
+            if view in chosen:
+                cameras[view[:3]] = (*cameras.get(view[:3], ()), view[3])
         return tuple(
             Wanted(frame, seen)
             for frame in self.plan.frames
-            if (seen := cameras[frame.scene_id, frame.episode_index, frame.frame_index])
+            if (seen := cameras.get((frame.scene_id, frame.episode_index, frame.frame_index)))
         )
 
     def rows(self, wanted: Sequence[Wanted]) -> dict[View, dict[str, Row]]:

@@ -38,9 +38,10 @@ class ShownView:
     """Sides in the order of the audit's backends."""
 
 
-def planned_views(config: RunConfig, plan: RunPlan) -> tuple[Wanted, ...]:
+def planned_views(plan: RunPlan) -> tuple[Wanted, ...]:
     """All views of a plan."""
-    return tuple(Wanted(frame, config.cameras) for frame in plan.frames)
+    cameras = {scene.scene_id: scene.cameras for scene in plan.scenes}
+    return tuple(Wanted(frame, cameras[frame.scene_id]) for frame in plan.frames)
 
 
 def shown_views(
