@@ -15,6 +15,7 @@ from datagen.preparation import PreparedRun, prepare_run, refuse_unwritable
 from datagen.progress import RunProgress, Summary
 from datagen.report import write_report
 from datagen.run_manifest import run_manifest, write_scene_reports
+from datagen.scene_notes import scene_notes
 from datagen.shard_job import ShardJob, ShardOutcome
 from scenes import SceneError
 from writers import (
@@ -93,6 +94,7 @@ def _make(
         rows_flagged=flagged,
         page=page,
         refused=prepared.refused,
+        notes=tuple(scene_notes({name: each.folder for name, each in prepared.scenes.items()})),
     )
 
 

@@ -214,6 +214,8 @@ class Summary:
     """Report for a browser."""
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why scenes were refused, by scene id."""
+    notes: tuple[str, ...] = ()
+    """What scenes left out, a line each."""
 
     def lines(self) -> list[str]:
         """Write the summary, a line each."""
@@ -233,7 +235,7 @@ class Summary:
         lines = [made + pace, flags, f"Parquet: {self.output / 'data'}"]
         if self.page:
             lines.append(f"Page: {self.page}")
-        return [*lines, *refusal_lines(self.refused)]
+        return [*lines, *self.notes, *refusal_lines(self.refused)]
 
 
 def refusal_lines(refused: Mapping[str, str]) -> list[str]:
