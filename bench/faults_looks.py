@@ -161,8 +161,8 @@ FAULTS = (
     LooksFault("tone curve up", "gamma", (1.5, 1.4, 1.3), "", encoded_twice),
     LooksFault("raw textures", "gamma", (1.4, 1.2), "", raw_albedo),
     LooksFault("channels", "channels_swapped", (1, 4), "", swapped),
-    LooksFault("exposure up", "light_intensity", (60, 40, 30), "%", brightness),
-    LooksFault("exposure down", "light_intensity", (-40, -30, -20), "%", brightness),
+    LooksFault("exposure up", "exposure", (60, 40, 30), "%", brightness),
+    LooksFault("exposure down", "exposure", (-40, -30, -20), "%", brightness),
     LooksFault(
         "another lens",
         "picture_registration",

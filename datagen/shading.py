@@ -32,6 +32,8 @@ class Shading:
     lights: tuple[DisplayLight, ...]
     terms: NDArray[np.float32]
     """Light that each adds, or would add, before clipping and texture, [lights, h, w, 3]."""
+    shine: NDArray[np.float32]
+    """Highlights of all lights that shine, before clipping and texture, [h, w, 3]."""
     emitted: NDArray[np.float32]
     """Light of the surface's own, [h, w, 3]."""
     lit: NDArray[np.float32]
@@ -76,10 +78,12 @@ def shade(scene: Scene, buffers: Buffers, view: Pinhole, *, both_sides: bool = F
         None if both_sides or buffers.triangle is None else buffers.triangle[seen],
     )
     surfaces = _Surfaces.read(scene)
-    terms, lit = _lit(scene, surfaces, lights, pixels, view, {} if both_sides else box_sizes(scene))
+    boxes = {} if both_sides else box_sizes(scene)
+    terms, shine, lit = _lit(scene, surfaces, lights, pixels, view, boxes)
     return Shading(
         lights,
         np.stack([_spread(terms[:, k], seen) for k in range(len(lights))]),
+        _spread(shine, seen),
         _spread(surfaces.emitted[pixels.part], seen),
         _spread(lit, seen),
         _spread(surfaces.base[pixels.part], seen),
@@ -104,10 +108,10 @@ def _lit(
     pixels: _Pixels,
     view: Pinhole,
     boxes: Mapping[int, Floats],
-) -> tuple[Floats, Floats]:
-    """Term of each light, [n, lights, 3], and their clipped sum, [n, 3], of every pixel."""
+) -> tuple[Floats, Floats, Floats]:
+    """Terms [n, lights, 3], highlights [n, 3] and the clipped sum [n, 3] of every pixel."""
     terms = np.zeros((len(pixels.part), len(lights), 3))
-    lit = np.zeros((len(pixels.part), 3))
+    shine, lit = (np.zeros((len(pixels.part), 3)) for _ in range(2))
     left = np.ones(len(pixels.part), dtype=np.bool_)
     normals = pixels.normal.copy()
     whole = [*boxes] if pixels.triangle is None else [part.part for part in scene.info.parts]
@@ -127,19 +131,19 @@ def _lit(
                 normals[mine] = mesh.interpolate(mesh.normals)
                 continue
             places, facing = mesh.points, mesh.normals
-        found, clipped = surfaces.light(lights, np.full(len(places), number), places, facing, view)
-        values = np.concatenate([found.reshape(len(places), -1), clipped], axis=1)
+        found = surfaces.light(lights, np.full(len(places), number), places, facing, view)
+        values = np.concatenate([each.reshape(len(places), -1) for each in found], axis=1)
         if isinstance(mesh, BoxGrid):
             values = mesh.interpolate(values, points, normals[mine])
         else:
             values = mesh.interpolate(values)
-        terms[mine] = values[:, :-3].reshape(-1, len(lights), 3)
-        lit[mine] = values[:, -3:]
+        terms[mine] = values[:, :-6].reshape(-1, len(lights), 3)
+        shine[mine], lit[mine] = values[:, -6:-3], values[:, -3:]
         left &= ~mine
-    terms[left], lit[left] = surfaces.light(
+    terms[left], shine[left], lit[left] = surfaces.light(
         lights, pixels.part[left], pixels.position[left], normals[left], view
     )
-    return terms, lit
+    return terms, shine, lit
 
 
 def mujoco_shading(
@@ -205,8 +209,8 @@ class _Surfaces:
         points: Floats,
         normals: Floats,
         view: Pinhole,
-    ) -> tuple[Floats, Floats]:
-        """Term of each light, [n, lights, 3], and their clipped sum, [n, 3]."""
+    ) -> tuple[Floats, Floats, Floats]:
+        """Term of each light [n, lights, 3], highlights [n, 3] and all, clipped, [n, 3]."""
         viewer = view.T_world_camera[:3, 3] - points
         viewer /= np.maximum(np.linalg.norm(viewer, axis=1, keepdims=True), 1e-12)
         places = Points(
@@ -218,8 +222,10 @@ class _Surfaces:
             self.exponent[numbers],
         )
         terms = np.stack([light.lit(places) for light in lights], axis=1)
-        shining = terms[:, [light.shines for light in lights]].sum(axis=1)
-        return terms, np.clip(shining + self.emitted[numbers], 0.0, 1.0)
+        shining = [light.shines for light in lights]
+        shine = sum(light.shine(places) for light in lights if light.shines) + np.zeros((1, 3))
+        lit = terms[:, shining].sum(axis=1) + self.emitted[numbers]
+        return terms, np.broadcast_to(shine, lit.shape), np.clip(lit, 0.0, 1.0)
 
 
 def _spread(values: Floats, seen: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -53,6 +53,8 @@ class DisplayLight:
     attenuation: tuple[float, float, float] = (1.0, 0.0, 0.0)
     shines: bool = True
     """False for a light that the sample leaves dark."""
+    casts_shadow: bool = False
+    """Whether MuJoCo draws shadows of it, which `lit` leaves out."""
 
     def lit(self, points: Points) -> Floats:
         """Display value that this light adds at points before clipping and texture, [n, 3].
@@ -62,12 +64,18 @@ class DisplayLight:
         """
         direction, strength = self._arrival(points.position)
         cosine = np.einsum("nc,nc->n", points.normal, direction)
+        body = self.ambient + np.maximum(cosine, 0.0)[:, None] * self.diffuse
+        return points.base * body * strength[:, None] + self.shine(points)
+
+    def shine(self, points: Points) -> Floats:
+        """Specular part of `lit`, [n, 3]."""
+        direction, strength = self._arrival(points.position)
+        cosine = np.einsum("nc,nc->n", points.normal, direction)
         half = direction + points.viewer
         half /= np.maximum(np.linalg.norm(half, axis=1, keepdims=True), 1e-12)
         shine = np.maximum(np.einsum("nc,nc->n", points.normal, half), 0.0) ** points.exponent
         shine *= (cosine > 0) * points.specular
-        body = self.ambient + np.maximum(cosine, 0.0)[:, None] * self.diffuse
-        return (points.base * body + shine[:, None] * self.specular) * strength[:, None]
+        return shine[:, None] * self.specular * strength[:, None]
 
     def _arrival(self, position: Floats) -> tuple[Floats, Floats]:
         """Unit vectors to the light, [n, 3], and its spot and distance factor, [n]."""
@@ -130,7 +138,14 @@ def _light(prim: Usd.Prim, name: str, pose: Matrix) -> DisplayLight:
     axis = -pose[:3, 2]
     if prim.IsA(UsdLux.DistantLight):
         return DisplayLight(
-            name, str(prim.GetPath()), ambient, diffuse, specular, axis, shines=_shines(prim)
+            name,
+            str(prim.GetPath()),
+            ambient,
+            diffuse,
+            specular,
+            axis,
+            shines=_shines(prim),
+            casts_shadow=bool(prim.GetAttribute("datagen:castShadow").Get()),
         )
     constant, linear, quadratic = map(float, prim.GetAttribute("datagen:attenuation").Get())
     return DisplayLight(
@@ -145,6 +160,7 @@ def _light(prim: Usd.Prim, name: str, pose: Matrix) -> DisplayLight:
         float(prim.GetAttribute("datagen:exponent").Get()),
         (constant, linear, quadratic),
         _shines(prim),
+        bool(prim.GetAttribute("datagen:castShadow").Get()),
     )
 
 

@@ -96,6 +96,7 @@ def shading(terms: np.ndarray, shines: tuple[bool, ...]) -> Shading:
     return Shading(
         lights=lights,
         terms=terms.astype(np.float32),
+        shine=np.zeros(size, np.float32),
         emitted=np.zeros(size, np.float32),
         lit=terms.sum(axis=0).astype(np.float32),
         base=np.ones(size, np.float32),

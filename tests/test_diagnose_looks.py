@@ -192,7 +192,7 @@ def test_a_fitted_strength_tells_how_much_of_the_error_it_takes_away() -> None:
     )
     ones = np.ones((20, 30, 3), np.float32)
     everywhere = np.ones((20, 30), dtype=np.bool_)
-    shading = Shading((left, right), terms, 0 * ones, terms.sum(axis=0), ones, everywhere)
+    shading = Shading((left, right), terms, 0 * ones, 0 * ones, terms.sum(axis=0), ones, everywhere)
     picture = terms[0] + 0.8 * terms[1]
     first, second = fit_scales(shading, ones, picture, everywhere)
     assert abs(second.scale - 0.8) < 0.01

@@ -16,6 +16,7 @@ from datagen.backends.mitsuba import MitsubaBackend
 from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
 from datagen.labels import Labeler
 from scenes import SampleLayer, Scene, convert_mjcf, srgb_decode, srgb_encode
+from scenes.digests import write_digests
 
 pytestmark = pytest.mark.gl
 SIZE = Size(128, 96)
@@ -133,6 +134,7 @@ def failed_metrics(folder: Path, plant: Fault) -> set[str]:
     stage = Usd.Stage.Open(layer)
     plant(stage, out)
     layer.Save()
+    write_digests(out)
     scene = Scene.open(out)
     sample = SampleLayer(scene, "rest")
     labeler = Labeler(scene, {each.label: n for n, each in enumerate(scene.info.objects, 1)})

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from datagen.audit.brightness import change
 from datagen.audit.findings import Finding
 from datagen.audit.light_fit import LightScale
-from datagen.audit.similarity import box_mean, interior, luminance_ratio
+from datagen.audit.similarity import box_mean, interior
 from datagen.audit.textures import (
     TURNS,
     fit_turn,
@@ -30,7 +31,6 @@ _GAMMA_RANGE = (0.78, 1.32)
 _DOUBLE_RANGE = (0.62, 1.7)
 _ALBEDO_GAMMA_RANGE = (0.87, 1.15)
 _SWAP_MARGIN = 0.15
-_BRIGHTNESS_RANGE = (0.87, 1.13)
 _SCALE_OFF = 0.05
 _DEVIATIONS = 1.75
 _DEVIATIONS_OFF = 1.25
@@ -87,22 +87,7 @@ def diagnose_picture(pair: ViewPair, looks: Looks) -> list[Finding]:
     if found:
         return found[:1]
     curve = _gamma(pair, looks)
-    if curve is not None:
-        return [curve]
-    if looks.rgb is not None:
-        ratio = luminance_ratio(*looks.rgb, looks.same)
-        if ratio is not None and not _within(ratio, _BRIGHTNESS_RANGE):
-            found.append(
-                Finding(
-                    "light_intensity",
-                    "picture",
-                    100.0 * (ratio - 1.0),
-                    "%",
-                    f"{pair.candidate.backend}'s picture is {_change(ratio)} as a whole: probably "
-                    "its exposure or the strength of all lights.",
-                )
-            )
-    return found
+    return [] if curve is None else [curve]
 
 
 def diagnose_lights(
@@ -146,7 +131,7 @@ def diagnose_lights(
                 subject,
                 100.0 * (strength - 1.0),
                 "%",
-                f"Light {light.name} ({light.path}) is {_change(strength)} in the stage than in "
+                f"Light {light.name} ({light.path}) is {change(strength)} in the stage than in "
                 f"{pair.reference.backend}'s picture: probably {cause}.",
             )
         )
@@ -290,8 +275,3 @@ def _correlated(first: Colors, second: Colors) -> float:
 
 def _within(value: float, limits: tuple[float, float]) -> bool:
     return limits[0] <= value <= limits[1]
-
-
-def _change(ratio: float) -> str:
-    word = "brighter" if ratio > 1.0 else "darker"
-    return f"{abs(ratio - 1.0):.0%} {word}"

@@ -13,19 +13,27 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 from pxr import UsdGeom, UsdShade
+from scipy.ndimage import binary_dilation
 
+from datagen.audit.config import LOOKS_LIMITS
 from datagen.audit.flip import flip_map
 from datagen.audit.light_fit import LightScale, fit_scales
 from datagen.audit.similarity import display, interior, luminance_ratio, psnr, ssim_map
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers
-from datagen.shading import shade
+from datagen.shading import Shading, shade
 from datagen.shading_boxes import box_sizes
 from scenes import Pinhole, Scene
 
 _PIXELS_MIN = 200
 _CREASE = 0.2
 """Change of a normal's coordinate within a pixel that makes an edge."""
+_SHADOW = 0.02
+"""Least light that a shadow takes away, display values."""
+_SHADOW_LEFT = 0.3
+"""Part of the error that may be left without the light."""
+_SHADOW_SHARE = 0.4
+"""Largest part of what a light reaches that may lie in its shadow."""
 _mirrors: WeakKeyDictionary[Scene, frozenset[int]] = WeakKeyDictionary()
 
 
@@ -40,6 +48,14 @@ class LightImport:
     """Largest difference of a channel to MuJoCo's picture, 0 where not compared, [h, w]."""
     scales: tuple[LightScale, ...]
     notes: tuple[str, ...]
+    shine: NDArray[np.float32]
+    """Highlights by MuJoCo's formula as they stand in its picture, [h, w, 3]."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the lights pass the check at its usual limits."""
+        limits = [(name, LOOKS_LIMITS[name]) for name in self.metrics if name in LOOKS_LIMITS]
+        return all(limit.allow(self.metrics[name]) for name, limit in limits)
 
 
 def light_import(
@@ -74,6 +90,9 @@ def light_import(
     shading = shade(pair.scene, candidate, view)
     picture = display(reference.rgb)
     formula = shading.picture(albedo)
+    shadows = _shadows(shading, albedo, picture, compared)
+    compared &= ~shadows
+    inside &= ~shadows
     if fine is not None:
         # On one surface light is smooth: only edges need more than the pixel's centre.
         borders = compared & (~inside | _creased(fine, parts.shape[0]))
@@ -93,8 +112,38 @@ def light_import(
         formula.astype(np.float32),
         np.abs(formula - picture).max(axis=2).astype(np.float32),
         fit_scales(shading, albedo, picture, inside),
-        _notes(parts, mirrors, compared),
+        _notes(parts, mirrors, compared, shadows),
+        np.clip(shading.shine * shading.texture(albedo), 0.0, 1.0).astype(np.float32),
     )
+
+
+def _shadows(
+    shading: Shading,
+    albedo: NDArray[np.float32],
+    picture: NDArray[np.float32],
+    compared: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Pixels that lie in a shadow which MuJoCo draws, with their neighbours, [h, w].
+
+    There the picture lacks one light that casts shadows. Where more than a part of what the light
+    reaches lacks it, no shadow is the cause but the light.
+    """
+    found = np.zeros(compared.shape, dtype=np.bool_)
+    texture = shading.texture(albedo)
+    shines = [light.shines for light in shading.lights]
+    whole = shading.terms[shines].sum(axis=0) + shading.emitted
+    error = np.abs(np.clip(whole, 0.0, 1.0) * texture - picture).max(axis=2)
+    for light, term in zip(shading.lights, shading.terms, strict=True):
+        if not (light.shines and light.casts_shadow):
+            continue
+        without = np.clip(whole - term, 0.0, 1.0) * texture
+        left = np.abs(without - picture).max(axis=2)
+        share = np.abs(np.clip(whole, 0.0, 1.0) * texture - without).max(axis=2)
+        reached = compared & (share > _SHADOW)
+        dark = reached & (error > _SHADOW) & (left < _SHADOW_LEFT * error)
+        if np.count_nonzero(dark) <= _SHADOW_SHARE * np.count_nonzero(reached):
+            found |= binary_dilation(dark, np.ones((5, 5)))
+    return found
 
 
 def _reduced(
@@ -155,7 +204,10 @@ def _reflectance(scene: Scene, path: str) -> float:
 
 
 def _notes(
-    parts: NDArray[np.int32], mirrors: frozenset[int], compared: NDArray[np.bool_]
+    parts: NDArray[np.int32],
+    mirrors: frozenset[int],
+    compared: NDArray[np.bool_],
+    shadows: NDArray[np.bool_],
 ) -> tuple[str, ...]:
     notes: list[str] = []
     mirrored = float(np.isin(parts, list(mirrors)).mean())
@@ -163,6 +215,11 @@ def _notes(
         notes.append(
             f"Light import leaves out {mirrored:.1%} of the pixels: MuJoCo shows a mirror picture "
             "of the scene there."
+        )
+    if shadows.any():
+        notes.append(
+            f"Light import leaves out {shadows.mean():.1%} of the pixels: MuJoCo draws shadows "
+            "there."
         )
     if compared.mean() < 0.5:
         notes.append(f"Light import compares only {compared.mean():.0%} of the pixels.")

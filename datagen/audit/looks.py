@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datagen.audit.albedo import albedo_metrics, candidate_albedo, display_albedo
+from datagen.audit.brightness import diagnose_brightness
 from datagen.audit.diagnose_looks import (
     Looks,
     diagnose_lights,
@@ -60,7 +61,8 @@ def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
         maps["light_difference"] = light.difference
         notes.extend(light.notes)
         ratio = light.metrics.get("light.luminance_ratio")
-        findings.extend(diagnose_lights(pair, light.scales, ratio))
+        if not light.agrees:
+            findings.extend(diagnose_lights(pair, light.scales, ratio))
     if looks.albedo is not None:
         found, by_object = albedo_metrics(pair, *looks.albedo, blended)
         metrics |= found
@@ -84,8 +86,13 @@ def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
             metrics["rgb.hue_deg"] = float(np.median(hues))
     if aligned:
         textures = diagnose_textures(pair, looks)
-        findings.extend(diagnose_picture(pair, _without(pair, looks, textures)))
-        findings.extend(textures)
+        clean = _without(pair, looks, textures)
+        wrong = diagnose_picture(pair, clean)
+        findings.extend((*wrong, *textures))
+        if looks.rgb is not None and not wrong:
+            brightness = diagnose_brightness(pair, looks.rgb, clean.same, light)
+            findings.extend(brightness.findings)
+            notes.extend(brightness.notes)
     else:
         notes.append(
             "The two sides show different parts on most pixels, so colours, textures and lights "

@@ -18,6 +18,8 @@ _BIN_PIXELS_MIN = 40
 _COLORED = 0.02
 _WINDOW = 5
 _BLACK = 0.002
+_TINTED = 0.04
+"""Least reflectance in every channel: on darker surfaces white highlights make the ratios."""
 _RATIO_MIN = 0.08
 """Logarithm of a ratio of channels from which a surface counts as coloured."""
 _RATIOS_MIN = 600
@@ -66,7 +68,7 @@ def chroma_exponent(
     surface = box_mean(albedo, _WINDOW)
     light = box_mean(srgb_decode(rgb.astype(np.float64)), _WINDOW)
     usable = where & (rgb.max(axis=2) < _BRIGHT) & (rgb.min(axis=2) > _DARK)
-    usable &= (surface.min(axis=2) > _BLACK) & (light.min(axis=2) > _BLACK)
+    usable &= (surface.min(axis=2) > _TINTED) & (light.min(axis=2) > _BLACK)
     surface, light = np.log(surface[usable]), np.log(light[usable])
     x, y = ((v - v[:, [1, 2, 0]]).ravel() for v in (surface, light))
     colored = np.abs(x) > _RATIO_MIN

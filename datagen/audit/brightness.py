@@ -1,0 +1,120 @@
+"""Why one picture is brighter than the other: highlights, exposure or lights."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datagen.audit.findings import Finding
+from datagen.audit.light_import import LightImport
+from datagen.audit.similarity import luminance_ratio
+from datagen.audit.view import ViewPair
+from datagen.shading import LUMA
+
+Mask = NDArray[np.bool_]
+Picture = NDArray[np.float32]
+
+_WHOLE_RANGE = (0.87, 1.13)
+"""Brightness of a path-traced picture over MuJoCo's with the right exposure and lights."""
+_EVEN_RANGE = (0.83, 1.18)
+"""The same where the lights agree: of the whole and of most pixels, as an exposure changes both."""
+_HIGHLIGHT = 0.03
+"""Light of a highlight in display values from which a pixel belongs to it."""
+_HIGHLIGHT_PIXELS_MIN = 30
+_HIGHLIGHT_RANGE = (0.95, 1.05)
+_DARK = 0.05
+
+
+class Brightness(NamedTuple):
+    """What is said of a view's brightness."""
+
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def diagnose_brightness(
+    pair: ViewPair, rgb: tuple[Picture, Picture], same: Mask, light: LightImport | None
+) -> Brightness:
+    """Name why the candidate's picture is brighter or darker than the reference's.
+
+    Nothing is said about lights while the light check agrees: what is left are highlights, which a
+    path tracer makes by a rule of its own, bounce light, shadows, or the exposure.
+
+    Args:
+        pair: The view.
+        rgb: Display pictures of reference and candidate in [0, 1], [h, w, 3].
+        same: Pixels that show one part in both, [h, w].
+        light: The light check, if it could be made.
+    """
+    ratio = luminance_ratio(*rgb, same)
+    if ratio is None:
+        return Brightness()
+    if light is None or not light.agrees:
+        if _within(ratio, _WHOLE_RANGE):
+            return Brightness()
+        cause = "its exposure or the strength of all lights"
+        return Brightness((_finding("light_intensity", pair, ratio, f"probably {cause}"),))
+    shining = same & (light.shine @ LUMA > _HIGHLIGHT)
+    notes = _highlights(pair, rgb, same, shining)
+    if _within(ratio, _WHOLE_RANGE):
+        return Brightness(notes=notes)
+    plain = same & ~shining
+    elsewhere = luminance_ratio(*rgb, plain)
+    usual = _usual_ratio(rgb, plain)
+    if elsewhere is not None and usual is not None:
+        down = max(elsewhere, usual) < _EVEN_RANGE[0]
+        up = min(elsewhere, usual) > _EVEN_RANGE[1]
+        if down or up:
+            cause = "probably its exposure, for the lights agree"
+            return Brightness((_finding("exposure", pair, elsewhere, cause),), notes)
+    return Brightness(
+        notes=(
+            *notes,
+            f"{pair.candidate.backend}'s picture is {change(ratio)} as a whole although the lights "
+            "agree: bounce light, shadows and highlights differ between the renderers.",
+        )
+    )
+
+
+def change(ratio: float) -> str:
+    """Say a ratio of brightness in words."""
+    word = "brighter" if ratio > 1.0 else "darker"
+    return f"{abs(ratio - 1.0):.0%} {word}"
+
+
+def _highlights(
+    pair: ViewPair, rgb: tuple[Picture, Picture], same: Mask, shining: Mask
+) -> tuple[str, ...]:
+    ratio = luminance_ratio(*rgb, shining)
+    if np.count_nonzero(shining) < _HIGHLIGHT_PIXELS_MIN or ratio is None:
+        return ()
+    if _within(ratio, _HIGHLIGHT_RANGE):
+        return ()
+    share = np.count_nonzero(shining) / max(np.count_nonzero(same), 1)
+    return (
+        f"Highlights stand on {share:.0%} of the compared pixels by MuJoCo's formula; "
+        f"{pair.candidate.backend}'s picture is {change(ratio)} there.",
+    )
+
+
+def _usual_ratio(rgb: tuple[Picture, Picture], where: Mask) -> float | None:
+    """Median over pixels of the candidate's luma over the reference's."""
+    first, second = (picture[where] @ LUMA for picture in rgb)
+    lit = first > _DARK
+    return float(np.median(second[lit] / first[lit])) if lit.any() else None
+
+
+def _finding(kind: str, pair: ViewPair, ratio: float, cause: str) -> Finding:
+    return Finding(
+        kind,
+        "picture",
+        100.0 * (ratio - 1.0),
+        "%",
+        f"{pair.candidate.backend}'s picture is {change(ratio)} as a whole: {cause}.",
+    )
+
+
+def _within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] <= value <= limits[1]
