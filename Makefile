@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 ARGS :=
 
-.PHONY: libero test sync format type check bench faults corpus sweep fuzz flips
+.PHONY: libero test sync format type check bench faults corpus peers sweep fuzz flips
 .DEFAULT_GOAL := test
 
 libero: $(VENV)/.libero
@@ -41,6 +41,9 @@ faults: $(VENV)/.dev
 sweep: $(VENV)/.dev
 	$(BIN)/python bench/libero_sweep.py $(ARGS)
 
+peers: $(VENV)/.dev $(VENV)/.blender
+	$(BIN)/python bench/peers.py --blender $(VENV)/blender/bin/python $(ARGS)
+
 corpus: $(VENV)/.dev
 	$(BIN)/python bench/corpus.py $(ARGS)
 
@@ -65,6 +68,12 @@ $(VENV)/.libero: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.peer: | $(VENV)/bin/python
 	$(BIN)/python -m venv $(VENV)/peer
 	$(VENV)/peer/bin/python -m pip install mujoco-usd-converter
+	@touch $@
+
+# Blender's module is for Python 3.11 alone.
+$(VENV)/.blender:
+	python3.11 -m venv $(VENV)/blender
+	$(VENV)/blender/bin/python -m pip --disable-pip-version-check install bpy==5.0.1
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
