@@ -154,9 +154,28 @@ def run(
 @_reports_errors
 def scenes(
     context: typer.Context,
-    suite: Annotated[str | None, typer.Argument(help="LIBERO suite.", show_default=False)] = None,
+    suite: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SUITE|SUITE/TASK|FILE]",
+            help="LIBERO suite, one of its tasks by index or name, or an MJCF, URDF or USD file.",
+            show_default=False,
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Write a quick picture of the scene.")
+    ] = None,
+    camera: Annotated[str | None, typer.Option(help="Camera of the picture.")] = None,
 ) -> None:
-    """List LIBERO's suites, or the tasks of SUITE with their language."""
+    """List LIBERO's suites, the tasks of SUITE with their language, or what one scene holds."""
+    if suite is not None and ("/" in suite or "." in suite):
+        from datagen.scene_listing import list_scene
+
+        for line in list_scene(suite, picture, camera):
+            typer.echo(line)
+        return
+    if picture is not None or camera is not None:
+        raise ConfigError("--picture, --camera: they go with one scene: SUITE/TASK or a file.")
     from scenes import libero_suites, libero_tasks
 
     suites = {info.name: info.task_count for info in libero_suites()}
