@@ -89,7 +89,7 @@ def opened(python: Path, program: str, *arguments: str) -> tuple[str, bool]:
 
 def main() -> int:
     """Open all stages everywhere; 1 where one does not open."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Our stages in other programs.")
     parser.add_argument("--blender", type=Path, required=True, help="Python that has bpy")
     parser.add_argument("--newton", type=Path, default=Path(sys.executable))
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "peers")
