@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from datagen.errors import DatagenError
+from datagen.source_paths import anchored_scenes
 from writers import shard_name
 
 if TYPE_CHECKING:
     from datagen.config import RunConfig
 
-PLAN_FORMAT = 2
-_NOT_IN_FINGERPRINT = {"output", "workers", "cache"}
+PLAN_FORMAT = 3
+_NOT_DECIDING = {"output", "workers", "cache", "conversion"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +214,16 @@ def know_cameras(
     )
 
 
+def deciding_config(config: RunConfig) -> dict[str, Any]:
+    """Give the settings that decide what rows hold, as JSON values.
+
+    Sources are named by absolute path or relative to the run folder, never by the current folder.
+    """
+    settings = config.model_dump(mode="json", exclude=_NOT_DECIDING)
+    settings["scenes"] = anchored_scenes(settings["scenes"], config.output)
+    return settings
+
+
 def fingerprint(
     config: RunConfig, versions: Mapping[str, str], classes: Mapping[str, int], label_bits: int
 ) -> str:
@@ -229,7 +240,7 @@ def fingerprint(
     """
     content = {
         "plan_format": PLAN_FORMAT,
-        "config": config.model_dump(mode="json", exclude=_NOT_IN_FINGERPRINT),
+        "config": deciding_config(config),
         "versions": dict(versions),
         "classes": dict(classes),
         "label_bits": label_bits,

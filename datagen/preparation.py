@@ -11,7 +11,15 @@ from typing import Any
 
 from datagen.cluster import threads_per_worker
 from datagen.config import RunConfig
-from datagen.plan import RunPlan, ScenePlan, build_plan, choose_cameras, fingerprint, know_cameras
+from datagen.plan import (
+    RunPlan,
+    ScenePlan,
+    build_plan,
+    choose_cameras,
+    deciding_config,
+    fingerprint,
+    know_cameras,
+)
 from datagen.progress import RunProgress, counted
 from datagen.shard_job import ShardJob
 from datagen.sources import check_cameras, plan_scenes
@@ -75,9 +83,7 @@ class PreparedRun:
     @property
     def deciding_config(self) -> dict[str, Any]:
         """The config's settings that decide what rows hold, as JSON values."""
-        return json.loads(
-            self.config.model_dump_json(exclude={"output", "workers", "cache", "conversion"})
-        )
+        return deciding_config(self.config)
 
     def jobs(self) -> list[ShardJob]:
         """All shards of the plan as jobs, but for those of refused scenes."""

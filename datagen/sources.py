@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from datagen.config import RunConfig
 from datagen.config_errors import unknown_name
 from datagen.plan import ScenePlan, StatePlan
+from datagen.source_paths import anchored
 from scenes.config import FileSource, LiberoSource, MjcfSource, SourceConfig, StateCount
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _file_scene(config: RunConfig, index: int, source: SourceConfig, name: str) 
     keyframe = source.mjcf.keyframe if source.mjcf is not None else None
     return ScenePlan(
         scene_id=name,
-        source=f"{kind}/{path.as_posix()}",
+        source=f"{kind}/{anchored(path, config.output)}",
         config_index=index,
         states=(StatePlan(keyframe or REST),),
     )

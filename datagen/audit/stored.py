@@ -20,6 +20,7 @@ from datagen.errors import ConfigError
 from datagen.plan import RunPlan
 from datagen.report.selection import shares, spread
 from datagen.report.shards import RunShards, View
+from datagen.source_paths import released_scenes
 from scenes import SampleLayer
 from writers import Row, read_plan
 
@@ -44,6 +45,8 @@ class StoredRun:
         self.shards = RunShards.open(folder)
         record = read_plan(folder)
         data = {**cast(dict[str, Any], record["config"]), "output": str(folder)}
+        if isinstance(data.get("scenes"), list):
+            data["scenes"] = released_scenes(data["scenes"], folder)
         for override in overrides:
             if override.partition("=")[0].strip().partition(".")[0] not in _CHANGEABLE:
                 raise ConfigError(
