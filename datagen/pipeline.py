@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.dataset
@@ -11,6 +13,7 @@ import pyarrow.dataset
 from datagen.cluster import run_jobs
 from datagen.config import RunConfig
 from datagen.errors import DatagenError
+from datagen.plan import deciding_config
 from datagen.preparation import PreparedRun, prepare_run, refuse_unwritable
 from datagen.progress import RunProgress, Summary
 from datagen.report import write_report
@@ -23,11 +26,12 @@ from writers import (
     ReadError,
     ShardRecord,
     claim_folder,
+    finished_shard,
     held_folder,
-    read_manifest,
-    read_record,
+    noted_shards,
+    refuse_other_plan,
     remove_leftovers,
-    row_schema,
+    rewrite_journal,
     write_card,
     write_manifest,
 )
@@ -49,6 +53,7 @@ def run(config: RunConfig, progress: RunProgress) -> Summary:
     """
     started = time.monotonic()
     refuse_unwritable(config.output, "Choose another output folder.")
+    refuse_other_plan(config.output, {"config": deciding_config(config)})
     prepared = prepare_run(config, progress)
     with held_folder(config.output):
         return _make(config, prepared, progress, started)
@@ -61,13 +66,16 @@ def _make(
     data = config.output / "data"
     remove_leftovers(data)
     jobs = prepared.jobs()
-    finished, missing = _split(jobs, config)
+    found = _found(jobs, config.output)
+    finished, missing = found.finished, found.missing
     rows = {job.shard.name: _rows(job, prepared) for job in jobs}
     progress.begin(
         sum(rows.values()),
         sum(rows[name] for name in finished),
         max(min(config.workers, len(missing)), 1),
     )
+    for name, reason in found.damaged.items():
+        progress.stage(f"{data / name}: made again: {reason}")
     progress.stage("rendering")
     outcomes: dict[str, ShardOutcome] = {}
     try:
@@ -81,6 +89,8 @@ def _make(
     records = [finished[job.shard.name] for job in jobs]
     flags, flagged = _flags(data, [record.name for record in records])
     manifest = run_manifest(prepared, records, outcomes, flags)
+    bases = {job.shard.name: job.basis for job in jobs}
+    rewrite_journal(config.output, [(bases[record.name], record) for record in records])
     write_scene_reports(config.output, prepared.scenes)
     write_manifest(config.output, manifest)
     write_card(config.output, manifest, title=config.output.name)
@@ -95,6 +105,7 @@ def _make(
         page=page,
         refused=prepared.refused,
         notes=tuple(scene_notes({name: each.folder for name, each in prepared.scenes.items()})),
+        damaged=found.damaged,
     )
 
 
@@ -132,39 +143,36 @@ def _rows(job: ShardJob, prepared: PreparedRun) -> int:
     return len(job.shard.frames) * prepared.plan.views_in(job.shard.scene_id)
 
 
-def _split(
-    jobs: list[ShardJob], config: RunConfig
-) -> tuple[dict[str, ShardRecord], list[ShardJob]]:
+@dataclass(frozen=True)
+class _Found:
+    """What an earlier run left of the shards of this one."""
+
+    finished: dict[str, ShardRecord]
+    missing: list[ShardJob]
+    """Shards to make, those included that are there but do not count."""
+    damaged: dict[str, str]
+    """Why shards that are there do not count, by name."""
+
+
+def _found(jobs: list[ShardJob], output: Path) -> _Found:
     """Tell shards that are finished from those to make.
 
-    A shard that is not the one of the manifest was changed since, and is made again.
+    A shard counts when its bytes are those that were noted as it was written, of this run, and
+    its rows are those of the plan.
     """
-    listed = _listed(config.output)
-    schema = row_schema(config.passes, config.parquet.depth_mm)
-    finished: dict[str, ShardRecord] = {}
-    missing: list[ShardJob] = []
+    found = _Found({}, [], {})
+    noted = noted_shards(output, {job.shard.name: job.basis for job in jobs})
     for job in jobs:
-        if not job.path.exists():
-            missing.append(job)
+        name = job.shard.name
+        if not os.path.lexists(job.path):
+            found.missing.append(job)
             continue
         try:
-            record = read_record(job.path, schema)
-        except ReadError:
-            missing.append(job)
-            continue
-        if listed.get(job.shard.name, record) == record:
-            finished[job.shard.name] = record
-        else:
-            missing.append(job)
-    return finished, missing
-
-
-def _listed(output: Path) -> dict[str, ShardRecord]:
-    """Give the shards of the manifest by name; none before there is a whole one."""
-    try:
-        return {record.name: record for record in read_manifest(output).shards}
-    except ReadError:
-        return {}
+            found.finished[name] = finished_shard(job.path, noted[name], job.row_ids)
+        except ReadError as error:
+            found.missing.append(job)
+            found.damaged[name] = str(error)
+    return found
 
 
 def _flags(data: Path, names: list[str]) -> tuple[dict[str, int], int]:

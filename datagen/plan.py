@@ -159,8 +159,8 @@ class RunPlan:
                 ),
                 data["fingerprint"],
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise DatagenError(f"plan: damaged ({error!r}).") from error
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+            raise DatagenError("plan: damaged.") from error
 
 
 def build_plan(config: RunConfig, scenes: Sequence[ScenePlan], fingerprint: str = "") -> RunPlan:

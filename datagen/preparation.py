@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Container, Mapping, Sequence
@@ -100,10 +101,17 @@ class PreparedRun:
                 variant=self.variant,
                 threads=threads_per_worker(self.config.workers),
                 path=self.config.output / "data" / shard.name,
+                journal=self.config.output,
+                basis=self._basis(shard.scene_id),
             )
             for shard in self.plan.shards
             if shard.scene_id in self.scenes
         ]
+
+    def _basis(self, scene_id: str) -> str:
+        """BLAKE2b of all that decides the bytes of a scene's shards."""
+        text = f"{self.plan.fingerprint} {self.scenes[scene_id].info.digest}"
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:

@@ -216,6 +216,8 @@ class Summary:
     """Why scenes were refused, by scene id."""
     notes: tuple[str, ...] = ()
     """What scenes left out, a line each."""
+    damaged: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why shards that were there were made again, by name."""
 
     def lines(self) -> list[str]:
         """Write the summary, a line each."""
@@ -233,6 +235,7 @@ class Summary:
         kinds = ", ".join(f"{count} {flag}" for flag, count in sorted(self.flagged.items()))
         flags = f"{counted(self.rows_flagged, 'row')} flagged" + (f": {kinds}" if kinds else "")
         lines = [made + pace, flags, f"Parquet: {self.output / 'data'}"]
+        lines += [f"Made again: {name}: {why}" for name, why in self.damaged.items()]
         if self.page:
             lines.append(f"Page: {self.page}")
         return [*lines, *self.notes, *refusal_lines(self.refused)]

@@ -13,7 +13,7 @@ from datagen.backends.registry import open_backend
 from datagen.plan import ScenePlan
 from datagen.preparation import PreparedRun, PreparedScene
 from datagen.shard_job import ShardOutcome, backend_options
-from writers import SCHEMA_VERSION, Manifest, ShardRecord, TableEntry
+from writers import SCHEMA_VERSION, Manifest, ShardRecord, TableEntry, write_atomically
 
 
 def run_manifest(
@@ -96,8 +96,7 @@ def write_scene_reports(output: Path, scenes: Mapping[str, PreparedScene]) -> No
     """Copy each scene's report into the run folder."""
     for scene_id, scene in scenes.items():
         folder = output / "scenes" / scene_id
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "report.json").write_bytes((scene.folder / "report.json").read_bytes())
+        write_atomically(folder / "report.json", (scene.folder / "report.json").read_bytes())
 
 
 def _scene_record(plan: ScenePlan, scene: PreparedScene) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from datagen.plan import FramePlan, ShardPlan
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome, SampleId, randomize, recipe_json, stream
 from scenes import SampleLayer, Scene
-from writers import ObjectRow, Row, ShardRecord, write_shard
+from writers import ObjectRow, Row, ShardRecord, note_shard, row_id, write_shard
 from writers.codecs import LabelBits
 
 
@@ -42,6 +43,20 @@ class ShardJob:
     """Threads that a renderer may use."""
     path: Path
     """The file to write."""
+    journal: Path
+    """Folder of the journal that is told of the file."""
+    basis: str
+    """Stands for all that decides the bytes of the file."""
+
+    @property
+    def row_ids(self) -> list[str]:
+        """Keys of the rows, in their order."""
+        return [
+            row_id(frame.scene_id, frame.episode_index, frame.frame_index, camera, backend)
+            for frame in self.shard.frames
+            for camera in self.cameras
+            for backend in self.config["backends"]
+        ]
 
 
 @dataclass(frozen=True)
@@ -149,6 +164,7 @@ def make_shard(job: ShardJob, advance: Callable[[int], None]) -> ShardOutcome:
         session.config.passes,
         label_bits=job.label_bits,
         timings=watch.seconds,
+        note=functools.partial(note_shard, job.journal, job.basis),
     )
     described = {backend.name: backend.describe() for backend in session.backends}
     return ShardOutcome(record, session.exposure, described, dict(watch.seconds))

@@ -15,11 +15,25 @@ from writers.codecs import (
 from writers.config import OutputConfig
 from writers.errors import PlanError, ReadError, WriteError
 from writers.folder_lock import held_folder
+from writers.journal import (
+    JOURNAL_NAME,
+    kept_records,
+    note_shard,
+    noted_shards,
+    rewrite_journal,
+)
 from writers.manifest import Manifest, TableEntry, read_manifest, write_manifest
-from writers.parquet import ShardRecord, shard_name, write_shard
-from writers.plan import PLAN_NAME, claim_folder, read_plan
-from writers.reading import read_record, read_rows, shard_paths, verify_folder, verify_shard
-from writers.rows import ObjectRow, Row
+from writers.parquet import shard_name, write_shard
+from writers.plan import PLAN_NAME, claim_folder, read_plan, refuse_other_plan
+from writers.reading import (
+    finished_shard,
+    read_record,
+    read_rows,
+    shard_paths,
+    verify_folder,
+    verify_shard,
+)
+from writers.rows import ObjectRow, Row, row_id
 from writers.schema import (
     BASE_PASSES,
     EXTRA_PASSES,
@@ -27,10 +41,12 @@ from writers.schema import (
     row_schema,
     schema_difference,
 )
+from writers.shard_record import ShardRecord
 
 __all__ = [
     "BASE_PASSES",
     "EXTRA_PASSES",
+    "JOURNAL_NAME",
     "PLAN_NAME",
     "SCHEMA_VERSION",
     "LabelBits",
@@ -51,13 +67,20 @@ __all__ = [
     "encode_depth_mm",
     "encode_labels",
     "encode_rgb",
+    "finished_shard",
     "held_folder",
+    "kept_records",
     "label_bits",
+    "note_shard",
+    "noted_shards",
     "read_manifest",
     "read_plan",
     "read_record",
     "read_rows",
+    "refuse_other_plan",
     "remove_leftovers",
+    "rewrite_journal",
+    "row_id",
     "row_schema",
     "schema_difference",
     "shard_name",

@@ -113,9 +113,11 @@ def _load(data: bytes, modes: tuple[str, ...]) -> NDArray[np.generic]:
             if image.mode not in modes:
                 raise ReadError(f"the picture has mode {image.mode}, not {' or '.join(modes)}")
             return cast("NDArray[np.generic]", np.array(image))
+    except ReadError:
+        raise
     except UnidentifiedImageError as error:
         raise ReadError(
             "the picture cannot be decoded (it is of no kind that is written)"
         ) from error
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ReadError(f"the picture cannot be decoded ({error})") from error
+    except Exception as error:  # Damaged bytes raise whatever their decoder did not foresee.
+        raise ReadError("the picture cannot be decoded") from error

@@ -1,5 +1,6 @@
 """The manifest: all that is said once about a finished run."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
@@ -8,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from writers.atomic import write_atomically
 from writers.errors import ReadError
-from writers.parquet import ShardRecord
-from writers.plan import read_json_object
+from writers.plan import read_json_object, sealed_json, unsealed
+from writers.shard_record import ShardRecord
 
 MANIFEST_NAME = "manifest.json"
 """File name of the manifest in a run folder."""
@@ -113,7 +114,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> Path:
         WriteError: The folder cannot be written.
     """
     path = folder / MANIFEST_NAME
-    write_atomically(path, (manifest.model_dump_json(indent=2) + "\n").encode())
+    write_atomically(path, sealed_json(json.loads(manifest.model_dump_json())).encode())
     return path
 
 
@@ -124,7 +125,8 @@ def read_manifest(folder: Path) -> Manifest:
         ReadError: The manifest is missing, broken, or of another version.
     """
     path = folder / MANIFEST_NAME
-    value = read_json_object(path, "A run writes it when it is finished: run again to complete it.")
+    remedy = "A run writes it when it is finished: run again to complete it."
+    value = unsealed(path, read_json_object(path, remedy), remedy)
     try:
         return Manifest.model_validate(value)
     except ValidationError as error:

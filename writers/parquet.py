@@ -1,12 +1,11 @@
 """Rows into one Parquet shard, whole or not at all."""
 
 import time
-from collections.abc import Collection, Iterable, MutableMapping
+from collections.abc import Callable, Collection, Iterable, MutableMapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field
 
 from writers.atomic import HashingFile, atomic_file, write_errors
 from writers.codecs import LabelBits
@@ -15,24 +14,7 @@ from writers.encoding import EncodedRow, encode_row, rows_table
 from writers.errors import WriteError
 from writers.rows import Row
 from writers.schema import FLOAT_PASSES, IMAGE_TYPE, leaf_paths, row_schema
-
-
-class ShardRecord(BaseModel):
-    """What the manifest knows of one shard."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    name: str = Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$")
-    """File name within the data folder."""
-
-    rows: int = Field(ge=0)
-    """Number of rows."""
-
-    bytes: int = Field(ge=0)
-    """Size of the file."""
-
-    blake2b: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """BLAKE2b digest of the file, 32 bytes in hexadecimal."""
+from writers.shard_record import ShardRecord
 
 
 def shard_name(index: int) -> str:
@@ -48,6 +30,7 @@ def write_shard(
     *,
     label_bits: LabelBits = 16,
     timings: MutableMapping[str, float] | None = None,
+    note: Callable[[ShardRecord], None] | None = None,
 ) -> ShardRecord:
     """Write rows to a Parquet file that appears only when it is whole.
 
@@ -61,6 +44,7 @@ def write_shard(
         passes: Passes of the run; they decide the columns.
         label_bits: Bits per pixel of the label maps, the same for all shards of a run.
         timings: Seconds spent in `encode` and `write` are added here.
+        note: Called with the record of the whole file, before the file appears.
 
     Raises:
         WriteError: A row does not fit the schema, two rows have one key, or the file cannot be
@@ -80,9 +64,12 @@ def write_shard(
             file.discard()
             shard.abandon()
             raise
-    return ShardRecord(
-        name=path.name, rows=shard.row_count, bytes=file.size, blake2b=file.hexdigest()
-    )
+        record = ShardRecord(
+            name=path.name, rows=shard.row_count, bytes=file.size, blake2b=file.hexdigest()
+        )
+        if note is not None:
+            note(record)
+    return record
 
 
 class _Clock:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from writers.atomic import DIGEST_BYTES
 from writers.codecs import decode_labels, decode_rgb
 from writers.errors import ReadError
-from writers.parquet import ShardRecord
+from writers.manifest import MANIFEST_NAME, read_manifest
 from writers.rows import ObjectRow, Row
 from writers.schema import (
     EXTRA_PASSES,
@@ -23,6 +23,7 @@ from writers.schema import (
     declared_schema,
     schema_difference,
 )
+from writers.shard_record import ShardRecord
 
 
 def shard_paths(path: Path) -> list[Path]:
@@ -47,6 +48,8 @@ def read_rows(
 ) -> Iterator[Row]:
     """Read rows of a file, a data folder or a run folder, one row group at a time.
 
+    The shards of a run folder that is finished are held against its manifest's digests first.
+
     Args:
         path: Where the shards are.
         columns: Columns that are wanted, all by default. Pictures and passes not among them stay
@@ -58,7 +61,10 @@ def read_rows(
             column is unknown, or a key is not found.
     """
     missing = None if row_ids is None else set(row_ids)
+    listed = _listed(path)
     for shard in shard_paths(path):
+        if shard.name in listed:
+            verify_shard(shard, listed[shard.name])
         with _open(shard) as file:
             schema = declared_schema(_schema(file, shard), str(shard))
             wanted = _wanted(schema, columns, shard)
@@ -68,6 +74,12 @@ def read_rows(
             return
     if missing:
         raise ReadError(f"{path}: no row has the key {min(missing)}.")
+
+
+def _listed(path: Path) -> dict[str, ShardRecord]:
+    if not (path / MANIFEST_NAME).is_file():
+        return {}
+    return {record.name: record for record in read_manifest(path).shards}
 
 
 def read_record(path: Path, schema: pa.Schema) -> ShardRecord:
@@ -81,6 +93,40 @@ def read_record(path: Path, schema: pa.Schema) -> ShardRecord:
         if difference:
             raise ReadError(f"{path}: not a shard of the declared schema: {difference}.")
         return _record(path, file)
+
+
+def finished_shard(
+    path: Path, noted: Collection[ShardRecord], row_ids: Sequence[str]
+) -> ShardRecord:
+    """Give the record of a shard that is whole: one that was noted, with the rows it should have.
+
+    Bytes that were not noted are read by nothing but the digest.
+
+    Args:
+        path: The shard.
+        noted: What the journal knows of it.
+        row_ids: Keys of its rows, in order.
+
+    Raises:
+        ReadError: Says in half a sentence why the shard does not count.
+    """
+    if not noted:
+        raise ReadError("no digest of it was kept")
+    try:
+        size, digest = path.stat().st_size, _digest(path)
+    except OSError as error:
+        raise ReadError(f"it cannot be read ({error.strerror})") from error
+    record = next((each for each in noted if (each.bytes, each.blake2b) == (size, digest)), None)
+    if record is None:
+        raise ReadError("its bytes are not those that were written")
+    try:
+        with pq.ParquetFile(path) as file:
+            found = file.read(["row_id"]).column(0).to_pylist()
+    except Exception as error:
+        raise ReadError("it cannot be read") from error
+    if found != list(row_ids):
+        raise ReadError("its rows are not those of the plan")
+    return record
 
 
 def verify_shard(path: Path, record: ShardRecord) -> None:
@@ -124,8 +170,8 @@ def _schema(file: pq.ParquetFile, path: Path) -> pa.Schema:
         schema = file.schema_arrow
         # Names that are no text raise when they are asked for.
         _ = (schema.names, str(schema))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise ReadError(f"{path}: not a shard: its schema cannot be read ({error}).") from error
+    except Exception as error:  # Damaged bytes raise whatever their reader did not foresee.
+        raise ReadError(f"{path}: not a shard: its schema cannot be read.") from error
     return schema
 
 
@@ -134,26 +180,31 @@ def _open(path: Path) -> pq.ParquetFile:
         return pq.ParquetFile(path)
     except FileNotFoundError as error:
         raise ReadError(f"{path}: the shard is missing.") from error
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except Exception as error:  # Damaged bytes raise whatever their reader did not foresee.
+        reason = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         raise ReadError(
-            f"{path}: not a whole Parquet file ({error}). Remove it and run again to make it anew."
+            f"{path}: not a whole Parquet file{reason}. Run again to make it anew."
         ) from error
 
 
 def _record(path: Path, file: pq.ParquetFile) -> ShardRecord:
     try:
-        with path.open("rb") as data:
-            digest = hashlib.file_digest(data, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
         return ShardRecord(
             name=path.name,
             rows=file.metadata.num_rows,
             bytes=path.stat().st_size,
-            blake2b=digest.hexdigest(),
+            blake2b=_digest(path),
         )
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror}).") from error
     except ValidationError as error:
         raise ReadError(f"{path}: '{path.name}' is no name of a shard.") from error
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as data:
+        digest = hashlib.file_digest(data, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
+    return digest.hexdigest()
 
 
 def _compare(path: Path, found: ShardRecord, record: ShardRecord) -> None:
@@ -190,15 +241,18 @@ def _group_rows(
         if not picked:
             return
         table = file.read_row_group(group, list(columns)).combine_chunks()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise ReadError(f"{path}: row group {group} cannot be read ({error}).") from error
+    except Exception as error:  # Damaged bytes raise whatever their reader did not foresee.
+        raise ReadError(f"{path}: row group {group} cannot be read.") from error
     small = table.select([f.name for f in table.schema if not _is_large(f)])
     for index in picked:
         try:
             values = small.slice(index, 1).to_pylist()[0]
-            yield _row(values, table, index)
-        except (ReadError, TypeError, ValueError) as error:
+            row = _row(values, table, index)
+        except ReadError as error:
             raise ReadError(f"{path}: row {keys[index]}: {error}.") from error
+        except Exception as error:
+            raise ReadError(f"{path}: row {keys[index]}: its values are damaged.") from error
+        yield row
         if missing is not None:
             missing.discard(keys[index])
 

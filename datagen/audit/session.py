@@ -231,4 +231,6 @@ def _job(
         variant=variant,
         threads=threads,
         path=Path(),
+        journal=Path(),
+        basis="",
     )

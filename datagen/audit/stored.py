@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import JsonValue
 
 from datagen.audit.results import StoredRow
 from datagen.audit.session import AuditSession
@@ -22,7 +23,7 @@ from datagen.report.selection import shares, spread
 from datagen.report.shards import RunShards, View
 from datagen.source_paths import released_scenes
 from scenes import SampleLayer
-from writers import Row, read_plan
+from writers import PLAN_NAME, ReadError, Row, read_plan
 
 _CHECKED = ("rgb", "part", "depth")
 _CHANGEABLE = ("audit", "cache")
@@ -43,7 +44,8 @@ class StoredRun:
 
     def __init__(self, folder: Path, overrides: Iterable[str] = ()) -> None:
         self.shards = RunShards.open(folder)
-        record = read_plan(folder)
+        self.shards.verify()
+        record = _plan_of(folder)
         data = {**cast(dict[str, Any], record["config"]), "output": str(folder)}
         if isinstance(data.get("scenes"), list):
             data["scenes"] = released_scenes(data["scenes"], folder)
@@ -99,6 +101,15 @@ class StoredRun:
             view = (row.scene_id, row.episode_index, row.frame_index, row.camera)
             found.setdefault(view, {})[row.backend] = row
         return found
+
+
+def _plan_of(folder: Path) -> dict[str, JsonValue]:
+    """Read the plan file of a run; one that is whole but of another kind is refused."""
+    record = read_plan(folder)
+    for name in ("config", "plan", "versions"):
+        if not isinstance(record.get(name), dict):
+            raise ReadError(f"{folder / PLAN_NAME}: not the plan of a run: it has no '{name}'.")
+    return record
 
 
 def remade_rows(

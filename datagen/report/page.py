@@ -81,8 +81,8 @@ def inspect(run_folder: Path, console: Console | None = None) -> None:
     if not run_folder.is_dir():
         raise ReadError(f"{run_folder}: there is no such folder; name the folder of a run.")
     shards = RunShards.open(run_folder)
-    tally = count_rows(shards)
     shards.verify()
+    tally = count_rows(shards)
     statistics = statistics_of(shards, tally)
     print_statistics(run_folder, shards.manifest, statistics, console)
     page = _write(run_folder, shards, tally, statistics)

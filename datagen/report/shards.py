@@ -121,10 +121,10 @@ class RunShards:
                     yield file.read_row_group(group, list(columns)).combine_chunks()
         except FileNotFoundError as error:
             raise ReadError(f"{path}: the manifest lists this shard, but it is missing.") from error
-        except (pa.ArrowException, OSError) as error:
-            raise ReadError(
-                f"{path}: cannot be read ({error}). Remove it and run again to make it anew."
-            ) from error
+        except ReadError:
+            raise
+        except Exception as error:  # Damaged bytes raise whatever their reader did not foresee.
+            raise ReadError(f"{path}: cannot be read. Run again to make it anew.") from error
 
 
 def _shard(key: RowKey) -> int:
