@@ -249,7 +249,7 @@ def _origin(sentence: str, given: Mapping[str, str], file: str) -> str:
     """Name where the value of the key comes from with which a sentence begins."""
     key = sentence.partition(":")[0]
     # The last one that was given is the one that counts.
-    for name, origin in reversed(given.items()):
+    for name, origin in reversed(list(given.items())):
         if key == name or key.startswith(f"{name}.") or name.startswith(f"{key}."):
             return origin
     return file

@@ -48,7 +48,7 @@ class StoredRun:
         record = _plan_of(folder)
         data = {**cast(dict[str, Any], record["config"]), "output": str(folder)}
         if isinstance(data.get("scenes"), list):
-            data["scenes"] = released_scenes(data["scenes"], folder)
+            data["scenes"] = released_scenes(cast(list[Any], data["scenes"]), folder)
         for override in overrides:
             if override.partition("=")[0].strip().partition(".")[0] not in _CHANGEABLE:
                 raise ConfigError(
