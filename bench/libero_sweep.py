@@ -116,12 +116,13 @@ def mean_of(views: Iterable[Mapping[str, Any]], metric: str) -> float:
 
 def explained(views: Iterable[Mapping[str, Any]]) -> float:
     """Share of the differing pixels of views that are ties or lie on an edge."""
-    differing = of_these = 0.0
+    differing = left = 0.0
     for view in views:
-        share = 1.0 - float(view["metrics"]["ids.agreement"])
-        differing += share
-        of_these += share * float(view["metrics"].get("ids.explained", 1.0))
-    return of_these / differing if differing else 1.0
+        metrics = view["metrics"]
+        width, height = view["size"]
+        differing += (1.0 - float(metrics["ids.agreement"])) * width * height
+        left += float(metrics["ids.unexplained"])
+    return 1.0 - left / differing if differing else 1.0
 
 
 def lost_elements(config: Any) -> str:

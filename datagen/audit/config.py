@@ -89,6 +89,7 @@ GEOMETRY_LIMITS: Mapping[str, Threshold] = {
     "ids.agreement": Threshold(min=0.999),
     "ids.interior_misses": Threshold(max=0),
     "ids.explained": Threshold(min=0.99),
+    "ids.unexplained": Threshold(max=10),
     "instance.agreement": Threshold(min=0.999),
     "semantic.agreement": Threshold(min=0.999),
     "iou.min": Threshold(min=0.9),

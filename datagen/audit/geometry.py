@@ -16,6 +16,8 @@ from datagen.audit.view import Side, ViewPair
 
 IOU_PIXELS = 50
 """Pixels an object needs on one side for its IoU to count."""
+EXPLAINED_PIXELS = 100
+"""Pixels that must differ before a share of them is judged: of few, one decides."""
 _NO_DEPTH = "depth: no pixel shows the same part on both sides."
 
 
@@ -36,7 +38,10 @@ def compare_geometry(pair: ViewPair) -> Comparison:
     metrics["ids.interior_misses"] = float(np.count_nonzero(~same & inside))
     metrics["ids.boundary_misses"] = float(np.count_nonzero(~same & ~inside))
     share, explained = explained_share(pair.scene, reference.labels.camera, first, second)
-    metrics["ids.explained"] = share
+    different = np.count_nonzero(~same)
+    metrics["ids.unexplained"] = float(round((1.0 - share) * different))
+    if different >= EXPLAINED_PIXELS:
+        metrics["ids.explained"] = share
     metrics["instance.agreement"] = _agreement(reference.labels.instance, candidate.labels.instance)
     metrics["semantic.agreement"] = _agreement(reference.labels.semantic, candidate.labels.semantic)
     maps["ids.disagreement"] = _overlay(same, inside, explained)

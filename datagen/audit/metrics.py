@@ -22,7 +22,10 @@ METRICS: Mapping[str, Metric] = {
     "ids.agreement": Metric("share", "pixels whose part is the same"),
     "ids.interior_misses": Metric("count", "pixels of another part away from every edge"),
     "ids.boundary_misses": Metric("count", "pixels of another part at an edge"),
-    "ids.explained": Metric("share", "differing pixels that are ties or lie on an edge"),
+    "ids.explained": Metric(
+        "share", "differing pixels, of 100 or more, that are ties or lie on an edge"
+    ),
+    "ids.unexplained": Metric("count", "differing pixels that are no ties and lie on no edge"),
     "instance.agreement": Metric("share", "pixels whose object is the same"),
     "semantic.agreement": Metric("share", "pixels whose class is the same"),
     "iou.min": Metric("share", "worst overlap of an object of 50 pixels or more"),

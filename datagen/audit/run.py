@@ -172,7 +172,7 @@ def _compared(
     reference, *others = shown.sides
     for candidate in others:
         pair = shown.session.pair(shown.frame, shown.camera, reference, candidate)
-        fine = shown.session.fine(candidate.backend, shown.camera)
+        fine = shown.session.fine(reference.backend, candidate.backend, shown.camera)
         yield measure(pair, config.audit, thresholds, compare, watch, fine=fine)
 
 

@@ -82,14 +82,16 @@ class AuditSession:
                 buffers = backend.render(camera, size, passes)
             yield self.side(backend.name, sample, camera, buffers)
 
-    def fine(self, backend: str, camera: str) -> Buffers | None:
+    def fine(self, reference: str, backend: str, camera: str) -> Buffers | None:
         """Render what smooth pictures are made of, at a multiple of the size.
 
         Returns:
-            Parts, positions, normals and albedo; None for a backend that has not all of them.
+            Parts, positions, normals and albedo; None for a backend that has not all of them, and
+            where the reference too gives the colours of pixel centres and smooths nothing.
         """
         times = self.config.audit.fine
-        if times == 1 or not capabilities()[backend].issuperset(_FINE):
+        sampled = [capabilities()[name].issuperset(_FINE) for name in (reference, backend)]
+        if times == 1 or sampled != [False, True]:
             return None
         width, height = self.config.size
         opened = next(each for each in self._session.backends if each.name == backend)
