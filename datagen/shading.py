@@ -18,7 +18,7 @@ from pxr import UsdShade
 from datagen.backends import Buffers
 from datagen.shading_boxes import BoxGrid, box_sizes
 from datagen.shading_lights import DisplayLight, Points, display_lights
-from datagen.shading_meshes import MeshHits
+from datagen.shading_meshes import MeshHits, lit_at_vertices
 from scenes import Pinhole, Scene, srgb_encode
 
 Floats = NDArray[np.float64]
@@ -126,8 +126,9 @@ def _lit(
             places, facing = mesh.corners()
         else:
             assert pixels.triangle is not None
-            mesh = MeshHits.of(scene.triangles(paths[number]), pose, pixels.triangle[mine], points)
-            if not mesh.lit_at_vertices:
+            triangles = scene.triangles(paths[number])
+            mesh = MeshHits.of(triangles, pose, pixels.triangle[mine], points)
+            if not lit_at_vertices(triangles):
                 normals[mine] = mesh.interpolate(mesh.normals)
                 continue
             places, facing = mesh.points, mesh.normals

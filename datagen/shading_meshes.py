@@ -50,14 +50,14 @@ class MeshHits:
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
         return cls(vertices, corners, _barycentric(points[corners], places), points, normals)
 
-    @property
-    def lit_at_vertices(self) -> bool:
-        """False for a plane."""
-        return len(self.vertices) > _PLANE_VERTICES
-
     def interpolate(self, values: Floats) -> Floats:
         """Values at the pixels, [n, c], from those at the vertices, [v, c]."""
         return np.einsum("nk,nkc->nc", self.weights, values[self.corners])
+
+
+def lit_at_vertices(mesh: Triangles) -> bool:
+    """Tell whether MuJoCo lights a mesh of a stage at its vertices: all but planes."""
+    return len(mesh.points) > _PLANE_VERTICES
 
 
 def _barycentric(corners: Floats, places: Floats) -> Floats:

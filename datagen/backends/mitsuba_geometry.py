@@ -99,7 +99,10 @@ def covered_parts(scene: Scene, rest: Mapping[int, Triangles]) -> set[int]:
 
 def is_closed(triangles: Triangles) -> bool:
     """Tell whether a mesh encloses a volume: every edge is passed once in each direction."""
-    _, place = np.unique(triangles.points, axis=0, return_inverse=True)
+    points = triangles.points.astype(np.float64)
+    # Where a round shape meets itself its points differ by rounding; zero lies in no cell's edge.
+    cells = np.floor(points / max(np.ptp(points, axis=0).max(), 1e-12) * 1e5 + 0.25)
+    _, place = np.unique(cells, axis=0, return_inverse=True)
     faces = place.reshape(-1)[triangles.faces].astype(np.int64)
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     edges = edges[edges[:, 0] != edges[:, 1]]
