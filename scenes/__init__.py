@@ -1,8 +1,11 @@
 """Scenes: what is drawn, where it stands, and how it is called, as USD on disk."""
 
-import scenes.mujoco_import  # noqa: F401  # Before any other module imports MuJoCo.
+from scenes.mujoco_import import import_mujoco
 
-# isort: split
+# Before any other module imports MuJoCo.
+import_mujoco()
+
+# ruff: noqa: E402
 from scenes.bundle import Bundle
 from scenes.cameras import Pinhole, camera_path, pinhole
 from scenes.colors import srgb_decode, srgb_encode

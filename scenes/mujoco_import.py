@@ -35,6 +35,3 @@ def _is_there(name: str) -> bool:
     if name not in _LIBRARIES or other not in ("", name):
         return False
     return ctypes.util.find_library(_LIBRARIES[name]) is not None
-
-
-import_mujoco()

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from PIL import Image
 from pxr import Usd, UsdGeom, UsdLux, UsdShade, UsdValidation
 
-from scenes import AssetError, SampleLayer, Scene, convert_mjcf, pinhole, srgb_encode
+from scenes import (
+    AssetError,
+    SampleLayer,
+    Scene,
+    convert_mjcf,
+    pinhole,
+    srgb_decode,
+    srgb_encode,
+)
 from scenes.config import MjcfSource
 
 CASES = Path(__file__).parent / "cases"
@@ -185,10 +193,14 @@ def surface_of(scene: Scene, path: str) -> UsdShade.Shader:
     return source
 
 
-def texture_of(scene: Scene, path: str) -> NDArray[np.uint8]:
+def texture_of(scene: Scene, path: str) -> NDArray[np.float64]:
+    """The texture with the factor that multiplies it, as display values from 0 to 255."""
     ((connection, *_), _) = surface_of(scene, path).GetInput("diffuseColor").GetConnectedSources()
-    file = UsdShade.Shader(connection.source.GetPrim()).GetInput("file").Get()
-    return np.array(Image.open(file.resolvedPath).convert("RGB"))
+    shader = UsdShade.Shader(connection.source.GetPrim())
+    file = shader.GetInput("file").Get()
+    image = np.array(Image.open(file.resolvedPath).convert("RGB")) / 255
+    factor = np.array(shader.GetInput("scale").Get())[:3]
+    return 255 * srgb_encode(srgb_decode(image) * factor)
 
 
 def first_hits(

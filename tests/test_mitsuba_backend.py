@@ -13,7 +13,7 @@ from datagen.backends import Size
 from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba import MitsubaBackend
 from datagen.backends.mitsuba_geometry import covered_parts
-from scenes import SampleLayer, Scene, srgb_decode
+from scenes import SampleLayer, Scene, srgb_decode, srgb_encode
 
 SIZE = Size(32, 24)
 GEOMETRY = frozenset({"part", "depth", "distance", "position", "normal", "albedo"})
@@ -136,6 +136,53 @@ def test_a_scene_without_any_light_has_mujocos_ambient(
     hdr = backend.render("top", SIZE, {"hdr"}).hdr
     assert hdr is not None
     np.testing.assert_allclose(hdr.mean(), srgb_decode(0.5) * srgb_decode(0.3), rtol=0.02)
+
+
+def test_a_floor_under_ambient_light_reflects_it_and_the_fill(
+    backend: MitsubaBackend, tmp_path: Path
+) -> None:
+    xml = FLOOR.format(more="").replace(
+        'headlight active="0"', 'headlight diffuse="0 0 0" ambient=".2 .2 .2"'
+    )
+    shown(backend, converted(tmp_path, xml))
+    hdr = backend.render("top", SIZE, {"hdr"}).hdr
+    assert hdr is not None
+    expected = srgb_decode(0.5) * (srgb_decode(0.2) + 0.06)
+    np.testing.assert_allclose(hdr.mean(), expected, rtol=0.02)
+
+
+LAMP = '<light name="lamp" pos="0 0 1.5" dir="0 0 -1" diffuse=".7 .7 .7" {more}/>'
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("where", ["none", "model", "sample", "black"])
+def test_with_all_lights_off_there_is_no_fill_and_what_mujoco_shows(
+    backend: MitsubaBackend, tmp_path: Path, where: str
+) -> None:
+    from datagen.backends.mujoco import MujocoBackend
+
+    lamps = {"none": "", "model": LAMP.format(more='active="false"')}
+    scene = converted(tmp_path, FLOOR.format(more=lamps.get(where, LAMP.format(more=""))))
+    values: dict[str, object] = {}
+    if where in ("sample", "black"):
+        (lamp,) = scene.info.lights
+        values = {
+            "sample": {f"{lamp.path}.visibility": "invisible"},
+            "black": {f"{lamp.path}.inputs:intensity": 0.0},
+        }[where]
+    sample = shown(backend, scene, **values)
+    traced = backend.render("top", SIZE, {"rgb"}).rgb
+    mujoco = MujocoBackend()
+    mujoco.open(scene)
+    mujoco.apply(sample)
+    drawn = mujoco.render("top", SIZE, {"rgb"}).rgb
+    mujoco.close()
+    assert traced is not None and drawn is not None
+    expected = 0.0 if where == "black" else 0.5 * 0.3 * 255
+    assert drawn.mean() == pytest.approx(expected, abs=1.5)
+    linear = 0.0 if where == "black" else srgb_decode(0.5) * srgb_decode(0.3)
+    assert traced.mean() == pytest.approx(255 * srgb_encode(linear), abs=1.5)
+    assert abs(traced.mean() - drawn.mean()) < 5.0
 
 
 def test_the_headlight_adds_albedo_times_light_times_cosine(

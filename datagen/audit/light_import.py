@@ -142,7 +142,7 @@ def _shadows(
         reached = compared & (share > _SHADOW)
         dark = reached & (error > _SHADOW) & (left < _SHADOW_LEFT * error)
         if np.count_nonzero(dark) <= _SHADOW_SHARE * np.count_nonzero(reached):
-            found |= binary_dilation(dark, np.ones((5, 5)))
+            found |= np.asarray(binary_dilation(dark, np.ones((5, 5))), dtype=np.bool_)
     return found
 
 

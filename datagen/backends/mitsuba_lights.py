@@ -21,7 +21,7 @@ _PROFILE_SIZE = 256
 _WIDEST_CONE = 85.0
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
 _AMBIENT = "ambient"
-_AMBIENT_WITHOUT_LIGHTS = 0.3  # MuJoCo's, where a scene has no light at all.
+_AMBIENT_WITHOUT_LIGHTS = 0.3  # MuJoCo's, where no light is on.
 
 
 @dataclass(frozen=True)
@@ -88,20 +88,29 @@ def emission(scene: Scene, path: str, T_world_light: NDArray[np.float64], copies
 
 
 def ambient_radiance(scene: Scene) -> NDArray[np.float64]:
-    """Linear radiance of the constant surroundings, [3]: decoded ambient plus fill."""
+    """Linear radiance of the constant surroundings, [3]: decoded ambient plus fill.
+
+    The fill stands for bounce light, of which there is none where neither the headlight nor a
+    light gives any: there MuJoCo's ambient without lights is all.
+    """
     world = scene.stage.GetPrimAtPath("/World")
-    ambient = np.zeros(3)
-    lit = bool(world.GetAttribute("datagen:headlight:active").Get())
-    if lit:
+    ambient, given = np.zeros(3), np.zeros(3)
+    shown = bool(world.GetAttribute("datagen:headlight:active").Get())
+    if shown:
         ambient += np.array(world.GetAttribute("datagen:headlight:ambient").Get())
+        given += np.array(world.GetAttribute("datagen:headlight:diffuse").Get())
     for light in scene.info.lights:
         prim = scene.stage.GetPrimAtPath(light.path)
         if UsdGeom.Imageable(prim).ComputeVisibility() != UsdGeom.Tokens.invisible:
+            shown = True
+            api = UsdLux.LightAPI(prim)
             ambient += np.array(prim.GetAttribute("datagen:ambient").Get())
-            lit = True
-    if not lit:
+            given += np.array(api.GetColorAttr().Get()) * float(api.GetIntensityAttr().Get())
+    if not shown:
         ambient += _AMBIENT_WITHOUT_LIGHTS
-    return srgb_decode(ambient) + float(world.GetAttribute("datagen:fill").Get())
+    elif np.any(ambient + given > 0.0):
+        return srgb_decode(ambient) + float(world.GetAttribute("datagen:fill").Get())
+    return srgb_decode(ambient)
 
 
 def headlight_radiance(
