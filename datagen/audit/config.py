@@ -86,12 +86,12 @@ def _thresholds(limits: Mapping[str, Threshold]) -> Thresholds:
 
 
 GEOMETRY_LIMITS: Mapping[str, Threshold] = {
-    "ids.agreement": Threshold(min=0.999),
+    "ids.agreement": Threshold(min=0.998),
     "ids.interior_misses": Threshold(max=0),
     "ids.explained": Threshold(min=0.99),
     "ids.unexplained": Threshold(max=10),
-    "instance.agreement": Threshold(min=0.999),
-    "semantic.agreement": Threshold(min=0.999),
+    "instance.agreement": Threshold(min=0.998),
+    "semantic.agreement": Threshold(min=0.998),
     "iou.min": Threshold(min=0.9),
     "depth.median": Threshold(max=1e-6),
     "depth.p999": Threshold(max=1e-5),
@@ -104,8 +104,8 @@ GEOMETRY_LIMITS: Mapping[str, Threshold] = {
     "labels.count_difference": Threshold(max=0),
     "labels.tight_box_px": Threshold(max=2.0),
     "labels.occlusion_difference": Threshold(max=0.05),
-    "registration.px": Threshold(max=1.0),
-    "registration.reference_px": Threshold(max=1.0),
+    "registration.px": Threshold(max=1.5),
+    "registration.reference_px": Threshold(max=1.5),
 }
 """Strict: two renderers that share no code reach these on every clean view."""
 
@@ -114,16 +114,23 @@ LOOKS_LIMITS: Mapping[str, Threshold] = {
     "light.psnr": Threshold(min=32.0),
     "light.ssim": Threshold(min=0.93),
     "light.flip": Threshold(max=0.05),
-    "albedo.psnr": Threshold(min=30.0),
+    "albedo.psnr": Threshold(min=29.0),
     "albedo.filtered_psnr": Threshold(min=40.0),
     "rgb.luminance_ratio": Threshold(
-        min=0.97, max=1.03, cameras={_WRIST: Limits(min=0.9, max=1.1)}, backends=_PATH_TRACED
+        min=0.95, max=1.05, cameras={_WRIST: Limits(min=0.9, max=1.13)}, backends=_PATH_TRACED
     ),
-    "rgb.ssim": Threshold(min=0.79, cameras={_WRIST: Limits(min=0.76)}, backends=_PATH_TRACED),
-    "rgb.flip": Threshold(max=0.25, cameras={_WRIST: Limits(max=0.46)}, backends=_PATH_TRACED),
+    "rgb.ssim": Threshold(min=0.72, backends=_PATH_TRACED),
+    "rgb.flip": Threshold(max=0.29, cameras={_WRIST: Limits(max=0.5)}, backends=_PATH_TRACED),
+    "objects.luminance_ratio": Threshold(
+        min=0.55, max=2.1, cameras={_WRIST: Limits(min=0.36, max=3.0)}, backends=_PATH_TRACED
+    ),
 }
 """Albedo and light import are hard gates; a path-traced picture has bounce light and shadows that
-MuJoCo's has not, so it is held to loose ones, looser yet for cameras close to things."""
+MuJoCo's has not, so it is held to loose ones, looser yet for cameras close to things.
+
+Loose ones are the worst of 52 views of LIBERO (26 tasks of five suites, agentview and wrist camera,
+materials `mujoco`) with a margin: 0.02 of SSIM and FLIP, 0.03 of the luminance, 15 % of an object's
+luminance, 0.5 dB of the whole albedo."""
 
 SAME_LIMITS: Mapping[str, Threshold] = {
     "ids.agreement": Threshold(min=0.9999),

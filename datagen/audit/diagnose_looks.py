@@ -26,7 +26,7 @@ Mask = NDArray[np.bool_]
 Picture = NDArray[np.float32]
 Colors = NDArray[np.float64]
 
-_GAMMA_RANGE = (0.78, 1.32)
+_GAMMA_RANGE = (0.75, 1.45)
 """Exponents of a path-traced picture without a wrong curve: bounce light tints a little."""
 _DOUBLE_RANGE = (0.62, 1.7)
 _ALBEDO_GAMMA_RANGE = (0.87, 1.15)

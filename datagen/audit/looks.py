@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,9 +32,15 @@ from datagen.audit.similarity import (
 from datagen.audit.transparency import transparent_pixels
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers
+from datagen.shading import luminance
 
 _OBJECT_PIXELS_MIN = 50
 _AGREEMENT_MIN = 0.8
+_FAR = np.log(1.33)
+"""Logarithm of a ratio of brightness from which an object is named."""
+_NAMED = 4
+_LIT = 0.1
+"""Mean luma in the reference below which an object's ratio of brightness is not given."""
 
 
 def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
@@ -77,6 +84,7 @@ def compare_looks(pair: ViewPair, fine: Buffers | None = None) -> Comparison:
         metrics |= _picture_metrics(*looks.rgb)
         for name, numbers in _object_colors(pair, looks).items():
             objects[name] = objects.get(name, {}) | numbers
+        notes.extend(_brightest_objects(pair, objects))
         maps["rgb_reference"], maps["rgb_candidate"] = map(_bytes, looks.rgb)
         maps["rgb_difference"] = _bytes(np.abs(looks.rgb[1] - looks.rgb[0]))
         maps["flip"] = flip_map(*looks.rgb)
@@ -153,11 +161,33 @@ def _object_colors(pair: ViewPair, looks: Looks) -> dict[str, dict[str, float]]:
         if np.count_nonzero(mine) < _OBJECT_PIXELS_MIN:
             continue
         numbers = {
-            "luminance_ratio": luminance_ratio(*looks.rgb, mine),
+            "luminance_ratio": luminance_ratio(*looks.rgb, mine)
+            if _lit(looks.rgb[0], mine)
+            else None,
             "hue_deg": hue_shift(*(picture[mine] for picture in looks.rgb)),
         }
         found[each.name] = {key: value for key, value in numbers.items() if value is not None}
     return found
+
+
+def _lit(picture: NDArray[np.float32], mine: NDArray[np.bool_]) -> bool:
+    """Tell whether an object is light enough for a ratio of brightness to say something."""
+    return luminance(picture[mine]) >= _LIT
+
+
+def _brightest_objects(
+    pair: ViewPair, objects: Mapping[str, Mapping[str, float]]
+) -> tuple[str, ...]:
+    """Name the objects whose brightness differs most, which the mean of the picture may hide."""
+    ratios = {
+        name: each["luminance_ratio"] for name, each in objects.items() if "luminance_ratio" in each
+    }
+    far = [name for name, ratio in ratios.items() if ratio > 0 and abs(np.log(ratio)) > _FAR]
+    far.sort(key=lambda name: -abs(np.log(ratios[name])))
+    if not far:
+        return ()
+    named = ", ".join(f"{name} {ratios[name]:.2f} times as bright" for name in far[:_NAMED])
+    return (f"{pair.candidate.backend} shows {named} as {pair.reference.backend}.",)
 
 
 def _bytes(picture: NDArray[np.floating]) -> NDArray[np.uint8]:

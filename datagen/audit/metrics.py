@@ -62,7 +62,9 @@ METRICS: Mapping[str, Metric] = {
     "labels.count_difference": Metric("count", "objects seen by one side only"),
     "labels.tight_box_px": Metric("px", "largest difference of a tight box"),
     "labels.occlusion_difference": Metric("share", "largest difference of an occlusion"),
-    "objects.luminance_ratio": Metric("ratio", "an object's mean luminance, other over reference"),
+    "objects.luminance_ratio": Metric(
+        "ratio", "an object's mean luminance, other over reference, where it is 0.1 or more there"
+    ),
     "objects.hue_deg": Metric("deg", "shift of an object's mean hue"),
     "objects.iou": Metric("share", "overlap of an object's pixels"),
     "objects.depth_median": Metric("m", "an object's median depth difference"),

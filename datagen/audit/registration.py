@@ -26,7 +26,7 @@ _CONTRAST = 0.02
 _FEWEST_PIXELS = 100
 _UNSURE = 0.1
 """Standard error from which nothing is said [pixel]."""
-_NAMED = 1.0
+_NAMED = 1.5
 """Displacement from which a finding names it [pixel]."""
 _GAIN = 1.3
 """How much steeper than in place the picture must be along borders elsewhere to be sought there."""
