@@ -122,7 +122,7 @@ class MjcfSource(_Settings):
     roots: tuple[Path, ...] = ()
     """Folders that its meshes, textures and included files may lie in, beside its own folder."""
 
-    keyframe: str | None = Field(default=None, pattern=r"^[\w.@+ -]+$", max_length=120)
+    keyframe: str | None = Field(default=None, pattern=r"^[\w.@+ -]+$")
     """Keyframe that says where everything stands; none: the model's initial position."""
 
     objects: dict[ObjectWord, ObjectGroup] = Field(default_factory=dict)
