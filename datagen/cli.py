@@ -166,16 +166,38 @@ def scenes(
         Path | None, typer.Option(metavar="FILE.png", help="Write a quick picture of the scene.")
     ] = None,
     camera: Annotated[str | None, typer.Option(help="Camera of the picture.")] = None,
+    roots: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--root",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="Folder that the file may read from beside its own; may be repeated.",
+        ),
+    ] = None,
+    packages: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--package", metavar="NAME=DIR", help="URDF: folder of a package; may be repeated."
+        ),
+    ] = None,
+    keyframe: Annotated[
+        str | None, typer.Option(help="MJCF: keyframe that says where everything stands.")
+    ] = None,
 ) -> None:
     """List LIBERO's suites, the tasks of SUITE with their language, or what one scene holds."""
     if suite is not None and ("/" in suite or "." in suite):
         from datagen.scene_listing import list_scene
 
-        for line in list_scene(suite, picture, camera):
+        for line in list_scene(suite, picture, camera, roots or (), packages or (), keyframe):
             typer.echo(line)
         return
-    if picture is not None or camera is not None:
-        raise ConfigError("--picture, --camera: they go with one scene: SUITE/TASK or a file.")
+    if any((picture, camera, roots, packages, keyframe)):
+        raise ConfigError(
+            "--picture, --camera, --root, --package, --keyframe: they go with one scene: "
+            "SUITE/TASK or a file."
+        )
     from scenes import libero_suites, libero_tasks
 
     suites = {info.name: info.task_count for info in libero_suites()}

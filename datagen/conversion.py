@@ -69,7 +69,7 @@ def convert_file(
         raise ConfigError(f"{out}: already exists; name a folder that does not.")
     kind = source_kind(scene)
     given = {name: value for name, value in options.items() if value is not None}
-    if folders := _packages(packages):
+    if folders := package_folders(packages):
         given["packages"] = folders
     for name in given:
         if name not in _OF_KIND[kind]:
@@ -100,7 +100,15 @@ def convert_file(
     ]
 
 
-def _packages(packages: Iterable[str]) -> dict[str, Path]:
+def package_folders(packages: Iterable[str]) -> dict[str, Path]:
+    """Folders of packages by name.
+
+    Args:
+        packages: Each as `NAME=FOLDER`, as given to `--package`.
+
+    Raises:
+        ConfigError: One is not like that.
+    """
     folders: dict[str, Path] = {}
     for package in packages:
         name, equals, folder = package.partition("=")

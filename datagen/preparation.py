@@ -196,7 +196,12 @@ def mitsuba_variant(config: RunConfig) -> str:
 
 
 def prepare_scenes(
-    config: RunConfig, plans: Sequence[ScenePlan], backends: Container[str], progress: RunProgress
+    config: RunConfig,
+    plans: Sequence[ScenePlan],
+    backends: Container[str],
+    progress: RunProgress,
+    *,
+    pictured: bool = True,
 ) -> PreparedScenes:
     """Build or find every scene of a plan, with its states, and check names against it.
 
@@ -207,6 +212,7 @@ def prepare_scenes(
         plans: The scenes.
         backends: Renderers that will show them.
         progress: Told of every scene.
+        pictured: Whether the cameras of the config must be there.
 
     Raises:
         ConfigError: A camera is not there, or a renderer cannot show so many lights.
@@ -217,7 +223,7 @@ def prepare_scenes(
     with Converter(config.conversion) as converter:
         if any(config.scenes[plan.config_index].libero is None for plan in plans):
             converter.start()
-        return _prepared(config, plans, backends, progress, converter)
+        return _prepared(config, plans, backends, progress, converter, pictured)
 
 
 def _prepared(
@@ -226,6 +232,7 @@ def _prepared(
     backends: Container[str],
     progress: RunProgress,
     converter: Converter,
+    pictured: bool,
 ) -> PreparedScenes:
     bundles = _bundles(config, plans, progress)
     prepared: dict[str, PreparedScene] = {}
@@ -240,7 +247,8 @@ def _prepared(
             refusals[plan.scene_id] = error
             progress.stage(f"refused: {_sentence(error)}")
             continue
-        check_cameras(config, plan.scene_id, _names(scene.info), plan.config_index)
+        if pictured:
+            check_cameras(config, plan.scene_id, _names(scene.info), plan.config_index)
         if "mujoco" in backends:
             _check_lights(config, plan.scene_id, scene)
         bind(config.randomize, scene.info)

@@ -44,8 +44,15 @@ class Description:
     """What stands for colliding geoms."""
     materials: MaterialRule = "physical"
     """What MuJoCo's highlights become."""
+    path: Path | None = None
+    """File of the source as its user spells it; None where it is none."""
     origins: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Prim of a source that was USD itself, by kind and name of the element made from it."""
+
+    @property
+    def place(self) -> str:
+        """What messages name as the source."""
+        return self.source if self.path is None else str(self.path)
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ class Conversion:
         self._siblings(parent).identifier(name, name, 0)
 
     def _siblings(self, parent: str) -> UniqueNames:
-        return self._names.setdefault(parent, UniqueNames(self.description.source, self.ambiguous))
+        return self._names.setdefault(parent, UniqueNames(self.description.place, self.ambiguous))
 
     def name(self, kind: mujoco.mjtObj, number: int) -> str | None:
         """Name of an element of the model, None for an unnamed one."""
@@ -117,7 +124,7 @@ class Conversion:
         number = mujoco.mj_name2id(self.model, kind, name)
         if number < 0:
             word = kind.name.removeprefix("mjOBJ_").lower()
-            raise SceneError(f"{self.description.source}: the model has no {word} {name!r}.")
+            raise SceneError(f"{self.description.place}: the model has no {word} {name!r}.")
         return number
 
     def body_path(self, body: int) -> str:

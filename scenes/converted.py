@@ -147,6 +147,7 @@ def _convert_compiled(compiled: CompiledModel, out: Path, source: MjcfSource) ->
     description = Description(
         scene_id=source.path.stem,
         source=f"mjcf/{source.path.name}",
+        path=source.path,
         digest=model_digest(model),
         versions=converter_versions(),
         main_camera=first_camera(model),

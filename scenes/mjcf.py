@@ -58,7 +58,7 @@ def convert_model(
     Raises:
         SceneError: Something cannot be converted or written; nothing is left behind.
     """
-    refuse_inexpressible(compiled.model, description.source)
+    refuse_inexpressible(compiled.model, description.place)
     try:
         temporary = temporary_folder(out.parent)
     except OSError as error:
@@ -85,7 +85,7 @@ def _start(
 ) -> Conversion:
     model = compiled.model
     rest = posed(model, Placement(model.qpos0))
-    refuse_far(model, rest, description.source)
+    refuse_far(model, rest, description.place)
     drawn = drawn_geoms(model, description.grouping.drawn_groups)
     ambiguous = ambiguous_elements(model)
     stage = new_base(folder / "base.usdc", description.source)
@@ -103,7 +103,7 @@ def _start(
             model,
             TextureFiles(folder / _TEXTURES, texture_store),
             _TEXTURES,
-            description.source,
+            description.place,
             ambiguous,
             description.materials,
         ),
@@ -144,7 +144,7 @@ def _write(conversion: Conversion, states: Mapping[str, Placement], model_file: 
     info.write(folder / "scene.json")
     conversion.report.write(folder / "report.json")
     for name, placement in states.items():
-        write_state(folder, info, conversion.model, name, placement)
+        write_state(folder, info, conversion.model, name, placement, conversion.description.place)
     write_stack(folder, info.default_state)
     write_digests(folder)
 

@@ -65,7 +65,12 @@ def light_pose(position: ArrayLike, direction: ArrayLike) -> Matrix:
 
 
 def write_state(
-    folder: Path, info: SceneInfo, model: mujoco.MjModel, name: str, placement: Placement
+    folder: Path,
+    info: SceneInfo,
+    model: mujoco.MjModel,
+    name: str,
+    placement: Placement,
+    place: str | None = None,
 ) -> Path:
     """Write a state of a scene; it appears whole or not at all.
 
@@ -75,12 +80,13 @@ def write_state(
         model: Its compiled model.
         name: Name of the state, the layer's file name.
         placement: Where everything stands.
+        place: What messages name as the source; None for the tables' own word.
 
     Raises:
         SceneError: The placement has the wrong length, is not finite, or reaches too far.
     """
     data = posed(model, placement)
-    refuse_far(model, data, f"{info.source}, state {name!r}")
+    refuse_far(model, data, f"{place or info.source}, state {name!r}")
     layer = Sdf.Layer.CreateAnonymous(".usda")
     layer.customLayerData = {
         "datagen": {"qpos": Vt.DoubleArray.FromNumpy(np.array(data.qpos)), "state": name}

@@ -126,6 +126,7 @@ def _convert(compiled: CompiledModel, robot: str, out: Path, source: UrdfSource)
     description = Description(
         scene_id=source.path.stem,
         source=f"urdf/{source.path.name}",
+        path=source.path,
         digest=model_digest(model),
         versions=converter_versions(),
         main_camera=first_camera(model),

@@ -66,6 +66,7 @@ def _convert(
     description = Description(
         scene_id=source.path.stem,
         source=f"usd/{source.path.name}",
+        path=source.path,
         digest=files.digest,
         versions=converter_versions(),
         main_camera=found.main_camera,

@@ -106,7 +106,7 @@ def test_what_stands_absurdly_far_is_refused_by_name(tmp_path: Path, body: str, 
     (tmp_path / "far.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
     with pytest.raises(AssetError) as caught:
         convert_mjcf(tmp_path / "far.xml", tmp_path / "out")
-    assert str(caught.value).startswith(f"mjcf/far.xml: {told}")
+    assert str(caught.value).startswith(f"{tmp_path / 'far.xml'}: {told}")
     assert [path.name for path in tmp_path.iterdir()] == ["far.xml"]
 
 
@@ -116,6 +116,8 @@ def test_a_state_that_puts_something_absurdly_far_is_refused_by_name(tmp_path: P
         '<keyframe><key name="lost" qpos="0 0 1e9 1 0 0 0"/></keyframe></mujoco>'
     )
     source = MjcfSource(path=tmp_path / "far.xml", keyframe="lost")
-    with pytest.raises(AssetError, match=r"far\.xml, state 'lost': body 'cup' .* 1e\+09 m"):
+    with pytest.raises(AssetError) as caught:
         convert_mjcf(source.path, tmp_path / "out", source=source)
+    told = str(caught.value)
+    assert told.startswith(f"{source.path}, state 'lost': body 'cup' ") and "1e+09 m" in told
     assert [path.name for path in tmp_path.iterdir()] == ["far.xml"]
