@@ -31,6 +31,7 @@ from scenes.stand_ins import stand_in_geoms
 from scenes.states import Placement, posed, write_state
 from scenes.temporary import temporary_folder
 from scenes.textures import TextureFiles
+from scenes.winding import note_winding
 
 _TEXTURES = "textures"
 
@@ -125,6 +126,7 @@ def _convert(conversion: Conversion) -> None:
     convert_skybox(conversion)
     objects = convert_bodies(conversion)
     convert_geoms(conversion, objects)
+    note_winding(conversion)
     convert_proxies(conversion)
     convert_cameras(conversion)
     convert_lights(conversion)

@@ -56,12 +56,41 @@ def convert_proxies(conversion: Conversion) -> None:
             solid.append(collider)
     for proxy in _RULES[conversion.description.collision](conversion, solid):
         _write(conversion, proxy)
+    for collider in solid:
+        _note_unused_vertices(conversion, collider.geom)
     instances = {collider.body.instance for collider in conversion.colliders}
     conversion.report.left_out += [
         f"object {owner.name}: no geom of it collides, so it has no collision proxy"
         for owner in conversion.objects
         if owner.instance not in instances
     ]
+
+
+def _note_unused_vertices(conversion: Conversion, geom: int) -> None:
+    """Tell which bound a mesh's proxy took where vertices in no face reach farther than the faces.
+
+    MuJoCo's own bound, which a box per geom has, holds all vertices; the other proxies hold faces.
+    """
+    model = conversion.model
+    if model.geom_type[geom] != _GEOM.mjGEOM_MESH:
+        return
+    mesh = int(model.geom_dataid[geom])
+    first, face = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
+    points = model.mesh_vert[first : first + int(model.mesh_vertnum[mesh])]
+    used = points[np.unique(model.mesh_face[face : face + int(model.mesh_facenum[mesh])])]
+    excess = max(
+        float(np.max(used.min(axis=0) - points.min(axis=0))),
+        float(np.max(points.max(axis=0) - used.max(axis=0))),
+    )
+    if excess <= FLAT:
+        return
+    name = conversion.name(mujoco.mjtObj.mjOBJ_GEOM, geom) or geom
+    whole = conversion.description.collision == "boxes"
+    bound = "they are in the box, as in MuJoCo's bound" if whole else "they are left outside"
+    conversion.report.approximated.append(
+        f"collision proxy of geom {name}: vertices of its mesh that no face uses reach "
+        f"{excess:.3g} m beyond the faces; {bound}"
+    )
 
 
 @dataclass(frozen=True)

@@ -212,3 +212,25 @@ def test_a_flat_shape_is_thickened_and_reported(tmp_path: Path) -> None:
 def test_objects_that_do_not_collide_are_named(tmp_path: Path) -> None:
     lines = report(cabinet(tmp_path, "boxes"))["left_out"]
     assert [x.split(":")[0] for x in lines if "no collision proxy" in x] == ["object picture"]
+
+
+@pytest.mark.parametrize(
+    ("collision", "bound"),
+    [("boxes", "they are in the box, as in MuJoCo's"), ("hull", "they are left outside")],
+)
+def test_the_report_tells_which_bound_a_proxy_of_unused_vertices_took(
+    tmp_path: Path, collision: str, bound: str
+) -> None:
+    faces = "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    solid = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+    (tmp_path / "solid.obj").write_text(solid + faces)
+    (tmp_path / "stray.obj").write_text(solid + "v 9 9 9\n" + faces)
+    (tmp_path / "m.xml").write_text(
+        "<mujoco><asset><mesh name='solid' file='solid.obj'/><mesh name='stray' file='stray.obj'/>"
+        "</asset><worldbody><geom name='a' type='mesh' mesh='solid'/>"
+        "<geom name='b' type='mesh' mesh='stray'/></worldbody></mujoco>"
+    )
+    source = MjcfSource.model_validate({"path": tmp_path / "m.xml", "collision": collision})
+    scene = convert_mjcf(source.path, tmp_path / "out", source=source)
+    (told,) = (line for line in report(scene)["approximated"] if "no face uses" in line)
+    assert told.startswith("collision proxy of geom b: ") and bound in told
