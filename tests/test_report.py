@@ -380,6 +380,22 @@ def test_versions_config_and_caveats_are_on_the_page(run: Path):
         assert text in words
 
 
+def test_one_view_of_each_scene_comes_before_the_second_of_any(tmp_path: Path):
+    scenes = ("den", "kitchen", "study")
+    folder = write_run(tmp_path / "run", [paired_rows(scene_id=name) for name in scenes])
+    text = write_report(folder).read_text()
+    order = re.findall(r'<article class="card[^"]*" data-scene="(\w+)"', text)
+    assert len(order) > len(scenes)
+    assert set(order[:3]) == set(scenes)
+    assert set(order[3:6]) == set(scenes)
+
+
+def test_cards_tell_the_instruction_and_names_are_off_until_asked_for(run: Path):
+    text = write_report(run).read_text()
+    assert '<p class="language">' in text
+    assert 'id="show-names">' in text
+
+
 def test_the_page_is_the_same_each_time_and_bounded(tmp_path: Path):
     folder = write_run(tmp_path / "run", [paired_rows(40)])
     first = write_report(folder).read_bytes()

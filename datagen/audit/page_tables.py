@@ -65,10 +65,20 @@ class ObjectLine:
 
 
 def columns_of(results: AuditResults) -> list[Column]:
-    """Give the metrics that any view has, by family."""
+    """Give the metrics that any view has, by family: those that a view fails come first."""
     present = {metric for view in results.views for metric in view.metrics}
     known = [metric for metric in METRICS if metric in present]
-    return [_column(results, metric) for metric in [*known, *sorted(present - set(known))]]
+    columns = [_column(results, metric) for metric in [*known, *sorted(present - set(known))]]
+    failing = {column.family for column in columns if column.failing}
+    order = list(dict.fromkeys(column.family for column in columns))
+    return sorted(
+        columns,
+        key=lambda column: (
+            column.family not in failing,
+            order.index(column.family),
+            not column.failing,
+        ),
+    )
 
 
 def view_cells(

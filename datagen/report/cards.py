@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from datagen.report.colors import depth_picture, label_picture
 from datagen.report.embedding import data_address, drawing, photo
@@ -50,6 +51,8 @@ class Card:
 
     scene_id: str
     camera: str
+    language: str | None
+    """Instruction of the task, if there is one."""
     episode_index: int
     frame_index: int
     depth_range: tuple[float, float] | None
@@ -75,16 +78,20 @@ class FlaggedRow:
 
 def sheet_cards(shards: RunShards, tally: RunTally) -> list[Card]:
     """Make the cards of an even choice of views, fair to scenes and cameras."""
-    first: dict[tuple[str, str], Sequence[int]] = {}
+    scenes: dict[str, dict[str, Sequence[int]]] = {}
     for (scene_id, camera, _), view in tally.views.items():
-        first.setdefault((scene_id, camera), view.positions)
-    places = shares([len(positions) for positions in first.values()], SHEET_VIEWS)
-    chosen = [
-        positions[i]
-        for positions, most in zip(first.values(), places, strict=True)
-        for i in spread(len(positions), most)
+        scenes.setdefault(scene_id, {}).setdefault(camera, view.positions)
+    sizes = [sum(map(len, cameras.values())) for cameras in scenes.values()]
+    of_scenes = [
+        _of_scene(list(cameras.values()), most)
+        for cameras, most in zip(scenes.values(), shares(sizes, SHEET_VIEWS), strict=True)
     ]
-    groups = shards.siblings(shards.keys(chosen))
+    # One view of each scene before the second of any.
+    chosen = [place for turn in zip_longest(*of_scenes) for place in turn if place is not None]
+    in_file_order = sorted(chosen)
+    keys = list(shards.keys(in_file_order))
+    view_at = {place: key.view for place, key in zip(in_file_order, keys, strict=True)}
+    groups = shards.siblings(keys)
     columns = ("rgb", "instance", "semantic", "depth")
     size_of = {group[0].view: len(group) for group in groups}
     waiting: dict[View, list[Row]] = {}
@@ -94,7 +101,17 @@ def sheet_cards(shards: RunShards, tally: RunTally) -> list[Card]:
         waiting.setdefault(view, []).append(row)
         if len(waiting[view]) == size_of[view]:
             cards[view] = _card(waiting.pop(view))
-    return [cards[view] for view in size_of]
+    return [cards[view_at[place]] for place in chosen]
+
+
+def _of_scene(cameras: Sequence[Sequence[int]], most: int) -> list[int]:
+    """Choose views of a scene evenly, fair to its cameras and in turn between them."""
+    places = shares([len(positions) for positions in cameras], most)
+    chosen = [
+        [positions[i] for i in spread(len(positions), count)]
+        for positions, count in zip(cameras, places, strict=True)
+    ]
+    return [place for turn in zip_longest(*chosen) for place in turn if place is not None]
 
 
 def flagged_rows(shards: RunShards, positions: Sequence[int]) -> list[FlaggedRow]:
@@ -112,6 +129,7 @@ def _card(rows: Sequence[Row]) -> Card:
     return Card(
         scene_id=row.scene_id,
         camera=row.camera,
+        language=row.language,
         episode_index=row.episode_index,
         frame_index=row.frame_index,
         depth_range=ends,
