@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from pxr import Sdf
 
 from scenes.errors import SceneError
+from scenes.sample_values import checked, shown
 from scenes.scene import Matrix, Scene, matrix_array, matrix_value
 
 TRANSFORM = "xformOp:transform"
@@ -53,12 +55,21 @@ class SampleLayer:
     def set(self, path: str, value: Any) -> None:
         """State the value of an attribute.
 
+        Args:
+            path: Path of an attribute that the scene has.
+            value: A value of the attribute's type; for numbers and vectors numpy's do as well.
+
         Raises:
-            SceneError: The scene has no such attribute.
+            SceneError: The scene has no such attribute, or the value is not one of its type, not
+                finite, or not one of the allowed words.
         """
-        base = self.scene.stage.GetRootLayer().GetAttributeAtPath(path)
-        if base is None:
-            raise SceneError(f"{self.scene.info.scene_id}: cannot set {path}: no such attribute.")
+        base = self._attribute(path)
+        try:
+            value = checked(base.typeName, value, self._allowed(base))
+        except ValueError as error:
+            raise SceneError(
+                f"{self.scene.info.scene_id}: cannot set {path} to {shown(value)}: {error}."
+            ) from error
         spec = self.layer.GetAttributeAtPath(path)
         if spec is None:
             with Sdf.ChangeBlock():
@@ -67,6 +78,18 @@ class SampleLayer:
         spec.default = value
         self.version += 1
         self._paths.add(base.path)
+
+    def _attribute(self, path: str) -> Sdf.AttributeSpec:
+        # A text that is no path would be an error of USD's own.
+        named = isinstance(path, str) and Sdf.Path.IsValidPathString(path)[0]
+        base = self.scene.stage.GetRootLayer().GetAttributeAtPath(path) if named else None
+        if base is None:
+            raise SceneError(f"{self.scene.info.scene_id}: cannot set {path}: no such attribute.")
+        return base
+
+    def _allowed(self, base: Sdf.AttributeSpec) -> tuple[str, ...]:
+        attribute = self.scene.stage.GetAttributeAtPath(base.path)
+        return tuple(attribute.GetMetadata("allowedTokens") or ())
 
     def pose(self, prim: str) -> Matrix:
         """Local pose of a prim in this sample, [4, 4]; of a body it is the world pose [m]."""
@@ -78,4 +101,9 @@ class SampleLayer:
 
     def set_pose(self, prim: str, transform: Matrix) -> None:
         """State the local pose of a prim, [4, 4]."""
-        self.set(f"{prim}.{TRANSFORM}", matrix_value(transform))
+        if np.shape(transform) != (4, 4) or np.asarray(transform).dtype.kind not in "iuf":
+            raise SceneError(
+                f"{self.scene.info.scene_id}: cannot set {prim}.{TRANSFORM} to {shown(transform)}: "
+                "expected a pose of 4 x 4 numbers."
+            )
+        self.set(f"{prim}.{TRANSFORM}", matrix_value(np.asarray(transform, dtype=np.float64)))

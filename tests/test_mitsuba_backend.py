@@ -12,7 +12,7 @@ import scenes
 from datagen.backends import Size
 from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mitsuba_geometry import covered_parts
+from datagen.backends.mitsuba_geometry import covering_parts
 from scenes import SampleLayer, Scene, srgb_decode, srgb_encode
 
 SIZE = Size(32, 24)
@@ -338,7 +338,8 @@ def test_of_coinciding_parts_the_last_is_seen_unless_it_is_clear(tmp_path: Path)
     np.testing.assert_allclose(first.albedo, np.broadcast_to([0, 1, 0], first.albedo.shape))
     second = backend.render("second", SIZE, {"part"}).part
     assert second is not None and set(np.unique(second)) <= {3, 4}
-    assert covered_parts(scene, {p.part: scene.triangles(p.path) for p in scene.info.parts}) == {1}
+    rest = {p.part: scene.triangles(p.path) for p in scene.info.parts}
+    assert covering_parts(scene, rest) == {1: {2}}
 
 
 def test_a_changed_material_is_refused_and_not_ignored(
@@ -365,7 +366,7 @@ from pathlib import Path
 from scenes import SampleLayer, Scene
 from datagen.backends import Size
 from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mitsuba_geometry import covered_parts
+from datagen.backends.mitsuba_geometry import covering_parts
 scene = Scene.open(Path(sys.argv[1]))
 backend = MitsubaBackend(spp=64, denoise=False, variant=sys.argv[2])
 backend.open(scene)

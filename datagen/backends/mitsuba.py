@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Sdf
 
 from datagen.backends.base import Buffers, Pass, Size
 from datagen.backends.denoise import Denoiser
@@ -21,12 +20,12 @@ from datagen.backends.mitsuba_hits import Hits, facing, toward_viewer, upward
 from datagen.backends.mitsuba_lights import COPIES, headlight_color, headlight_radiance
 from datagen.backends.mitsuba_scene import OpenedScene
 from datagen.backends.mitsuba_sensor import pinhole_sensor
+from datagen.backends.mitsuba_values import MITSUBA_HONOURED
 from datagen.backends.mitsuba_variant import Variant, load_mitsuba
 from datagen.stopwatch import Stopwatch
 from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
 
 PASSES: frozenset[Pass] = frozenset(get_args(Pass))
-_MATERIALS = Sdf.Path("/World/materials")
 _LOOK: frozenset[Pass] = frozenset({"rgb", "hdr"})
 
 
@@ -103,14 +102,10 @@ class MitsubaBackend:
         """Show a sample of the open scene.
 
         Raises:
-            BackendError: The sample changes a material, which is read at opening only.
+            BackendError: The sample changes what the path tracer does not show.
         """
         opened = self._scene()
-        for path in sorted(sample.paths):
-            if path.HasPrefix(_MATERIALS):
-                raise BackendError(
-                    f"mitsuba: a sample cannot change {path}: it is read at opening."
-                )
+        MITSUBA_HONOURED.require(opened.scene, sample)
         opened.scene.show(sample)
         opened.update(sample.noise_seed)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from datagen.backends.honoured import is_visible
 from datagen.backends.mitsuba_materials import MaterialFactory, opacity
 from scenes import Matrix, Scene, Triangles
 from scenes.info import PartInfo
@@ -19,19 +20,19 @@ class PartMeshes:
     """World-space meshes of all parts.
 
     Positions and normals are always written from rest data and the pose, never from what was
-    there before, so that a frame does not depend on the frames before it. Of parts that coincide,
-    only the last is there, which is the one that MuJoCo shows.
+    there before, so that a frame does not depend on the frames before it. A part that is not shown
+    is drawn in to a point. Of visible parts that coincide only the last is shown, as by MuJoCo.
     """
 
     def __init__(self, mitsuba: ModuleType, scene: Scene) -> None:
         self._mi = mitsuba
         parts = scene.info.parts
         rest = {part.part: scene.triangles(part.path) for part in parts}
-        covered = covered_parts(scene, rest)
-        self._parts = [part for part in parts if part.part not in covered]
+        self._covers = covering_parts(scene, rest)
+        self._parts = list(parts)
         self._paths = [part.path for part in self._parts]
         self._rest: list[Triangles] = [rest[part.part] for part in self._parts]
-        self._shown: list[Matrix | None] = [None] * len(self._paths)
+        self._shown: list[tuple[Matrix, bool] | None] = [None] * len(self._paths)
         materials = MaterialFactory(mitsuba, scene)
         self.shapes: dict[str, Any] = {
             f"part_{part.part}": self._mesh(
@@ -41,17 +42,21 @@ class PartMeshes:
         }
 
     def move(self, parameters: Any, scene: Scene) -> bool:
-        """Bring every mesh whose pose changed to the sample over the stage."""
+        """Bring every mesh whose pose or visibility changed to the sample over the stage."""
         moved = False
+        visible = {part.part for part in self._parts if is_visible(scene, part.path)}
         for index, pose in enumerate(scene.world_transforms(self._paths)):
+            number = self._parts[index].part
+            is_shown = number in visible and not visible & self._covers.get(number, set())
             shown = self._shown[index]
-            if shown is not None and np.array_equal(shown, pose):
+            if shown is not None and shown[1] == is_shown and np.array_equal(shown[0], pose):
                 continue
             points, normals = placed(self._rest[index], pose)
-            key = f"part_{self._parts[index].part}"
-            _assign(parameters, f"{key}.vertex_positions", points)
-            _assign(parameters, f"{key}.vertex_normals", normals)
-            self._shown[index] = pose
+            if not is_shown:
+                points[:] = pose[:3, 3]
+            _assign(parameters, f"part_{number}.vertex_positions", points)
+            _assign(parameters, f"part_{number}.vertex_normals", normals)
+            self._shown[index] = (pose, is_shown)
             moved = True
         return moved
 
@@ -77,8 +82,8 @@ class PartMeshes:
         return mesh
 
 
-def covered_parts(scene: Scene, rest: Mapping[int, Triangles]) -> set[int]:
-    """Parts behind an opaque later one of the same body, the same triangles and the same place.
+def covering_parts(scene: Scene, rest: Mapping[int, Triangles]) -> dict[int, set[int]]:
+    """Opaque later parts of the same body, the same triangles and the same place, by part.
 
     Args:
         scene: The scene.
@@ -89,12 +94,12 @@ def covered_parts(scene: Scene, rest: Mapping[int, Triangles]) -> set[int]:
     for part, pose in zip(scene.info.parts, poses, strict=True):
         key = (part.body, pose.tobytes(), len(rest[part.part].points))
         alike.setdefault(key, []).append(part)
-    return {
-        early.part
-        for group in alike.values()
-        for early, late in combinations(group, 2)
-        if _same_surface(rest[early.part], rest[late.part]) and opacity(scene, late.path) >= 1.0
-    }
+    covers: dict[int, set[int]] = {}
+    for group in alike.values():
+        for early, late in combinations(group, 2):
+            if _same_surface(rest[early.part], rest[late.part]) and opacity(scene, late.path) >= 1:
+                covers.setdefault(early.part, set()).add(late.part)
+    return covers
 
 
 def is_closed(triangles: Triangles) -> bool:

@@ -17,6 +17,8 @@ from pxr import UsdGeom, UsdLux
 from scenes import Scene, srgb_decode
 
 COPIES = 12
+BEAM_SHARE = 0.999
+"""Beam width of a spot over its cutoff: the profile alone decides what is within."""
 _PROFILE_SIZE = 256
 _WIDEST_CONE = 85.0
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
@@ -32,6 +34,8 @@ class Emission:
     """Pose of each copy, shining along local +z as Mitsuba's emitters do, [n, 4, 4]."""
     power: NDArray[np.float64]
     """Linear intensity or irradiance of each copy, [3]."""
+    cone: tuple[float, float] | None = None
+    """Cutoff [deg] and exponent of a cone."""
 
 
 def emitter_descriptions(
@@ -84,7 +88,7 @@ def emission(scene: Scene, path: str, T_world_light: NDArray[np.float64], copies
     size = float(UsdLux.SphereLight(prim).GetRadiusAttr().Get())
     poses[:, :3, 3] += size * (offsets @ along_z[:3, :2].T)
     reference = float(prim.GetAttribute("datagen:referenceDistance").Get())
-    return Emission(poses, np.pi * reference**2 * color / copies)
+    return Emission(poses, np.pi * reference**2 * color / copies, cone=_cone(scene, path))
 
 
 def ambient_radiance(scene: Scene) -> NDArray[np.float64]:
@@ -140,18 +144,23 @@ def headlight_color(scene: Scene) -> NDArray[np.float32]:
     return diffuse.astype(np.float32)
 
 
-def _spot(mitsuba: ModuleType, scene: Scene, path: str) -> dict[str, Any]:
+def _cone(scene: Scene, path: str) -> tuple[float, float]:
+    """Cutoff [deg] and exponent of a light's cone."""
     prim = scene.stage.GetPrimAtPath(path)
     cutoff = min(float(prim.GetAttribute("datagen:cutoff").Get()), _WIDEST_CONE)
-    exponent = float(prim.GetAttribute("datagen:exponent").Get())
+    return cutoff, float(prim.GetAttribute("datagen:exponent").Get())
+
+
+def _spot(mitsuba: ModuleType, scene: Scene, path: str) -> dict[str, Any]:
+    cutoff, exponent = _cone(scene, path)
     return {
         "type": "spot",
         "intensity": {"type": "rgb", "value": [1.0, 1.0, 1.0]},
         "cutoff_angle": cutoff,
-        "beam_width": cutoff * 0.999,
+        "beam_width": cutoff * BEAM_SHARE,
         "texture": {
             "type": "bitmap",
-            "bitmap": mitsuba.Bitmap(_profile(cutoff, exponent)),
+            "bitmap": mitsuba.Bitmap(cone_profile(cutoff, exponent)),
             "raw": True,
             "wrap_mode": "clamp",
         },
@@ -162,7 +171,7 @@ def _directional() -> dict[str, Any]:
     return {"type": "directional", "irradiance": {"type": "rgb", "value": [1.0, 1.0, 1.0]}}
 
 
-def _profile(cutoff: float, exponent: float) -> NDArray[np.float32]:
+def cone_profile(cutoff: float, exponent: float) -> NDArray[np.float32]:
     """Picture of the cone's cos^(exponent - 2) falloff over the tangent plane, [n, n, 1].
 
     MuJoCo's factor is cos^exponent with the cosine of incidence left to the surface; two powers

@@ -15,7 +15,9 @@ from datagen.backends.headlight_shine import HeadlightShine
 from datagen.backends.mitsuba_geometry import PartMeshes
 from datagen.backends.mitsuba_headlight import hides_by_texture, lets_light_through
 from datagen.backends.mitsuba_lights import (
+    BEAM_SHARE,
     ambient_radiance,
+    cone_profile,
     emission,
     emitter_descriptions,
     emitter_name,
@@ -74,7 +76,10 @@ class OpenedScene:
         for path, pose in zip(self._lights, poses, strict=True):
             shown = emission(self.scene, path, pose, self._copies)
             for copy in range(self._copies):
-                self._set_emitter(emitter_name(path, copy), shown.poses[copy], shown.power)
+                name = emitter_name(path, copy)
+                self._set_emitter(name, shown.poses[copy], shown.power)
+                if shown.cone is not None:
+                    self._set_cone(name, *shown.cone)
         self._set("ambient.radiance.value", tuple(ambient_radiance(self.scene)))
         self._parameters.update()
 
@@ -93,6 +98,21 @@ class OpenedScene:
             transform = self._mi.AffineTransform4f(pose)
             self._opaque(transform)
             parameters[key] = transform
+
+    def _set_cone(self, name: str, cutoff: float, exponent: float) -> None:
+        key = f"{name}.cutoff_angle"
+        known = self._emitted.get(key)
+        if known != (cutoff, exponent):
+            self._emitted[key] = (cutoff, exponent)
+            if known is None:
+                return  # The emitter was made for this very cone.
+            texture = f"{name}.texture.data"
+            profile = cone_profile(cutoff, exponent)
+            self._parameters[texture] = type(self._parameters[texture])(profile)
+            for angle, share in (("cutoff_angle", 1.0), ("beam_width", BEAM_SHARE)):
+                value = self._mi.Float(cutoff * share)
+                self._opaque(value)
+                self._parameters[f"{name}.{angle}"] = value
 
     def _set(self, key: str, color: tuple[float, ...]) -> None:
         if self._emitted.get(key) != color:

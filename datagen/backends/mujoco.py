@@ -35,9 +35,9 @@ class MujocoBackend:
     """MuJoCo's classic renderer behind the protocol.
 
     World poses of the stage go straight into the model's data, values that a sample changes into
-    the model's arrays (`HONOURED` lists them); what the sample leaves alone keeps the model's own
-    value, so an unchanged scene gives the bytes of plain MuJoCo. Parts are drawn and nothing else:
-    no collision geoms, sites or tendons. Back faces are culled, as MuJoCo does.
+    the model's arrays (`MUJOCO_HONOURED` lists them); what the sample leaves alone keeps the
+    model's own value, so an unchanged scene gives the bytes of plain MuJoCo. Parts are drawn and
+    nothing else: no collision geoms, sites or tendons. Back faces are culled, as MuJoCo does.
 
     All geometric passes come from one drawing of segments, in which transparent parts count as
     surfaces. Depth in metres follows from the near and far distance of the camera prim, not from

@@ -9,13 +9,12 @@ from typing import Any
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Sdf, UsdGeom, UsdShade
+from pxr import Sdf, UsdShade
 
 from datagen.backends.errors import BackendError
+from datagen.backends.honoured import LENS, PLACED, Honoured, is_visible
 from scenes import SampleLayer, Scene
 from scenes.colors import srgb_encode
-from scenes.sample import TRANSFORM
-from scenes.texture_roles import gives_color
 
 LIGHT_COUNT_MAX = 8
 """Lights that OpenGL's fixed pipeline draws, the headlight included."""
@@ -29,41 +28,32 @@ _LIGHT_ARRAYS = {
     "datagen:castShadow": "light_castshadow",
 }
 
-HONOURED: dict[str, frozenset[str]] = {
-    "any prim": frozenset({TRANSFORM, "visibility"}),
-    "Camera": frozenset(
-        {
-            "focalLength",
-            "verticalAperture",
-            "horizontalApertureOffset",
-            "verticalApertureOffset",
-            "clippingRange",
-        }
-    ),
-    "SphereLight, DistantLight": frozenset({"inputs:color", "inputs:intensity", *_LIGHT_ARRAYS}),
-    "/World": frozenset(
-        {
-            "datagen:headlight:active",
-            "datagen:headlight:ambient",
-            "datagen:headlight:diffuse",
-            "datagen:headlight:specular",
-        }
-    ),
-    "Shader": frozenset({"inputs:diffuseColor", "inputs:opacity", "inputs:scale"}),
+_LIGHT = PLACED | {
+    "inputs:color",
+    "inputs:intensity",
+    "datagen:ambient",
+    "datagen:specular",
+    "datagen:castShadow",
 }
-"""Attributes that the MuJoCo backend shows, by the prim that carries them.
 
-`inputs:diffuseColor` and `inputs:opacity` belong to `UsdPreviewSurface`, `inputs:scale` to
-the `UsdUVTexture` of the colour. A sample that changes any other attribute is refused, but for
-`NEUTRAL`.
-"""
-
-_PHYSICS = ("physics:", "state:")
-"""Starts of attributes that no picture shows."""
-
-NEUTRAL = frozenset({"horizontalAperture", "datagen:fill", "datagen:exposure"})
-"""Attributes without meaning for MuJoCo: the picture's aspect ratio decides the horizontal field
-of view, fill and exposure match a path tracer to MuJoCo. So have all that physics alone needs."""
+MUJOCO_HONOURED = Honoured(
+    backend="mujoco",
+    shown={
+        "part": PLACED,
+        "Camera": LENS,
+        "DistantLight": _LIGHT,
+        "SphereLight": _LIGHT | {"datagen:attenuation", "datagen:cutoff", "datagen:exponent"},
+        "/World": frozenset(
+            f"datagen:headlight:{name}" for name in ("active", "ambient", "diffuse", "specular")
+        ),
+        "UsdPreviewSurface": frozenset({"inputs:diffuseColor", "inputs:opacity"}),
+        "UsdUVTexture": frozenset({"inputs:scale"}),
+    },
+    # The picture's aspect ratio decides the horizontal field of view; fill and exposure match a
+    # path tracer to MuJoCo.
+    neutral=frozenset({"horizontalAperture", "datagen:fill", "datagen:exposure"}),
+)
+"""Attributes that the MuJoCo backend shows; a sample that changes any other is refused."""
 
 _ARRAYS = (
     "geom_group",
@@ -80,6 +70,7 @@ _ARRAYS = (
     "mat_reflectance",
 )
 _HEADLIGHT = ("active", "ambient", "diffuse", "specular")
+_SHADES = ("inputs:diffuseColor", "inputs:opacity", "inputs:scale")
 _DRAWN, _HIDDEN = 0, 5
 _DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1.0], np.float32)
 _UNIT_TOLERANCE = 1e-6
@@ -101,7 +92,6 @@ class ModelValues:
         self._cameras = np.array([camera.camera_id for camera in info.cameras], dtype=np.intp)
         self._lights = np.array([light.light_id for light in info.lights], dtype=np.intp)
         self._light_ids = {light.path: light.light_id for light in info.lights}
-        self._camera_paths = {camera.path for camera in info.cameras}
         self._posed = [item.path for item in (*info.parts, *info.cameras, *info.lights)]
         self._geoms_by_material: dict[Sdf.Path, list[int]] | None = None
         model.geom_group[:] = _HIDDEN
@@ -114,9 +104,10 @@ class ModelValues:
         Raises:
             BackendError: The sample changes what MuJoCo's renderer cannot show.
         """
+        MUJOCO_HONOURED.require(self._scene, sample)
         self._restore()
         for path in sorted(sample.paths):
-            if path.name in (TRANSFORM, "visibility"):
+            if path.name in PLACED:
                 continue
             if sample.get(str(path)) != self._scene.authored(path):
                 self._set(path, sample.get(str(path)))
@@ -179,52 +170,29 @@ class ModelValues:
         """Show what the stage shows; lights only follow a visibility that the sample states."""
         parts = self._scene.info.parts
         self._model.geom_group[self._geoms] = [
-            _DRAWN if self._visible(part.path) else _HIDDEN for part in parts
+            _DRAWN if is_visible(self._scene, part.path) else _HIDDEN for part in parts
         ]
         if stated:
             for path, light in self._light_ids.items():
-                self._model.light_active[light] = self._visible(path)
-
-    def _visible(self, path: str) -> bool:
-        prim = UsdGeom.Imageable(self._scene.stage.GetPrimAtPath(path))
-        return prim.ComputeVisibility() != UsdGeom.Tokens.invisible
+                self._model.light_active[light] = is_visible(self._scene, path)
 
     def _set(self, path: Sdf.Path, value: Any) -> None:
         prim, name = str(path.GetPrimPath()), path.name
-        if name in NEUTRAL or name.startswith(_PHYSICS):
-            return
-        if prim in self._camera_paths and name in HONOURED["Camera"]:
-            return  # The pinhole of a view is read when it is drawn.
         light = self._light_ids.get(prim)
         if light is not None and name in _LIGHT_ARRAYS:
             getattr(self._model, _LIGHT_ARRAYS[name])[light] = value
         elif light is not None and name in ("inputs:color", "inputs:intensity"):
             self._model.light_diffuse[light] = self._diffuse(prim)
-        elif prim == "/World" and name in HONOURED["/World"]:
+        elif name.startswith("datagen:headlight:"):
             _set_headlight(self._model, {name.rpartition(":")[2]: np.asarray(value)})
-        elif name in HONOURED["Shader"] and self._shades(path):
+        elif name in _SHADES:
             self._set_shade(path, value)
-        else:
-            raise BackendError(
-                f"{self._scene.info.scene_id}: the sample changes {path}, which the backend "
-                "mujoco does not show; take that randomizer or this backend out."
-            )
 
     def _diffuse(self, light: str) -> NDArray[np.float64]:
         # The contract of the stage: colour times relative intensity is the decoded diffuse.
         value = self._scene.value
         intensity = value(f"{light}.inputs:intensity") / value(f"{light}.datagen:unitIntensity")
         return srgb_encode(np.asarray(value(f"{light}.inputs:color"), np.float64) * intensity)
-
-    def _shades(self, path: Sdf.Path) -> bool:
-        shader = UsdShade.Shader(self._scene.stage.GetPrimAtPath(path.GetPrimPath()))
-        owner = "UsdUVTexture" if path.name == "inputs:scale" else "UsdPreviewSurface"
-        if not shader or shader.GetIdAttr().Get() != owner:
-            return False
-        if owner == "UsdUVTexture" and not gives_color(shader):
-            return False
-        # A connected input takes its value from elsewhere: setting it would show nothing.
-        return not shader.GetInput(path.name.removeprefix("inputs:")).HasConnectedSource()
 
     def _set_shade(self, path: Sdf.Path, value: Any) -> None:
         geoms = self._geoms_of(path.GetPrimPath().GetParentPath())

@@ -15,7 +15,7 @@ from datagen.backends.errors import BackendError
 from datagen.backends.mujoco_lens import hit_points, ray_directions
 from datagen.backends.newton_model import PartModel
 from datagen.backends.newton_rays import Hits, first_hits
-from datagen.backends.newton_values import require_shown
+from datagen.backends.newton_values import NEWTON_HONOURED
 from datagen.shading import mujoco_shading
 from scenes import Pinhole, SampleLayer, Scene, pinhole
 
@@ -87,7 +87,7 @@ class NewtonBackend:
                 f"open is {scene.info.scene_id}."
             )
         scene.show(sample)
-        require_shown(scene, sample)
+        NEWTON_HONOURED.require(scene, sample)
         if self._model is not None:
             self._model.update()
         self._sample = sample

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pxr import UsdGeom, UsdShade
 
 from datagen.backends.errors import BackendError
-from datagen.backends.newton_values import visible
+from datagen.backends.honoured import is_visible
 from scenes import Matrix, Scene, srgb_encode
 from scenes.transforms import quaternion_from_rotation
 
@@ -87,7 +87,7 @@ class PartModel:
         poses = np.stack(self._scene.world_transforms(self._paths))
         self._require_rigid(poses)
         colors = np.array([tuple(self._scene.value(look.color))[:3] for look in self._looks])
-        shown = np.array([visible(self._scene, path) for path in self._paths])
+        shown = np.array([is_visible(self._scene, path) for path in self._paths])
         model, hidden = self._model, ~np.int32(newton.ShapeFlags.VISIBLE)
         flags = model.shape_flags.numpy() & hidden
         model.shape_flags.assign(flags | (shown * np.int32(newton.ShapeFlags.VISIBLE)))
