@@ -523,7 +523,7 @@ def test_what_mujoco_cannot_show_is_refused_by_name(room, backend) -> None:
             backend.render("front", SIZE, {"rgb", name})
 
 
-@pytest.mark.parametrize("broken", ["scale", "mirror", "nan"])
+@pytest.mark.parametrize("broken", ["scale", "mirror"])
 def test_a_pose_that_is_not_rigid_is_refused_with_its_prim(room, backend, broken) -> None:
     sample = sample_of(room)
     body = prim_of(room, "bodies", "ball")
@@ -533,8 +533,6 @@ def test_a_pose_that_is_not_rigid_is_refused_with_its_prim(room, backend, broken
             pose[:3, :3] *= 1.1
         case "mirror":
             pose[:3, 0] *= -1
-        case _:
-            pose[0, 3] = np.nan
     sample.set_pose(body, pose)
     with pytest.raises(BackendError, match=prim_of(room, "parts", "ball")):
         backend.apply(sample)

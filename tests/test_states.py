@@ -143,3 +143,45 @@ def test_poses_of_many_free_bodies_take_none_of_the_space_for_contacts() -> None
     mujoco.mj_kinematics(model, known)
     np.testing.assert_array_equal(data.xpos, known.xpos)
     np.testing.assert_array_equal(data.geom_xmat, known.geom_xmat)
+
+
+FOLLOWERS = """
+<mujoco><worldbody>
+<light name="lamp" mode="track" pos="0 0 3" dir="0 0 -1"/>
+<body name="cube" pos="0 0 1"><freejoint/><geom type="box" size=".1 .1 .1" pos=".1 0 0"/>
+<camera name="track" mode="track" pos="0 -1 .5"/>
+<camera name="com" mode="trackcom" pos="0 -1 .5"/>
+<camera name="aim" mode="targetbody" target="goal" pos="0 .2 .5"/>
+<camera name="aimcom" mode="targetbodycom" target="goal" pos="0 .2 .5"/>
+<light name="spot" mode="targetbody" target="goal" pos="0 0 1"/></body>
+<body name="goal" pos="0 2 0"><geom size=".1"/></body>
+</worldbody></mujoco>
+"""
+
+
+def test_what_follows_a_body_goes_with_it_in_every_state(tmp_path: Path) -> None:
+    (tmp_path / "m.xml").write_text(FOLLOWERS)
+    scene = convert_mjcf(tmp_path / "m.xml", tmp_path / "out")
+    model = scene.load_model()
+    moves = {"near": [0.3, 0.2, 0.5, 0.6, 0, 0.8, 0], "far": [-2, 1, 0.7, 0, 0.6, 0, 0.8]}
+    for name, qpos in moves.items():
+        write_state(scene.folder, scene.info, model, name, Placement(qpos))
+    scene = Scene.open(scene.folder)
+    stood: dict[str, list[np.ndarray]] = {}
+    for name in ("rest", "near", "far"):
+        data = mujoco.MjData(model)
+        data.qpos[:] = moves.get(name, model.qpos0)
+        mujoco.mj_forward(model, data)
+        scene.show(SampleLayer(scene, name))
+        for camera in scene.info.cameras:
+            (T,) = scene.world_transforms([camera.path])
+            np.testing.assert_allclose(T[:3, 3], data.cam_xpos[camera.camera_id], atol=1e-12)
+            axes = data.cam_xmat[camera.camera_id].reshape(3, 3)
+            np.testing.assert_allclose(T[:3, :3], axes, atol=1e-12)
+            stood.setdefault(camera.name, []).append(T)
+        for light in scene.info.lights:
+            (T,) = scene.world_transforms([light.path])
+            np.testing.assert_allclose(T[:3, 3], data.light_xpos[light.light_id], atol=1e-12)
+            np.testing.assert_allclose(-T[:3, 2], data.light_xdir[light.light_id], atol=1e-12)
+    for first, second, third in stood.values():
+        assert not np.allclose(first, second) and not np.allclose(second, third)
