@@ -13,7 +13,7 @@ from datagen.backends.base import Size
 from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba import MitsubaBackend
 from datagen.backends.mujoco_values import ModelValues
-from datagen.backends.newton_values import require_shown
+from datagen.backends.newton_values import NEWTON_HONOURED
 from scenes import SampleLayer, Scene, convert_mjcf, srgb_decode
 
 LAYERS = """
@@ -173,7 +173,7 @@ def test_samples_cannot_tint_what_holds_no_colour(scene: Scene, role: str) -> No
     with pytest.raises(BackendError, match=f"{role}.inputs:scale"):
         ModelValues(scene, model, mujoco.MjData(model)).apply(sample)
     with pytest.raises(BackendError, match=f"{role}.inputs:scale"):
-        require_shown(scene, sample)
+        NEWTON_HONOURED.require(scene, sample)
 
 
 AMBIENT = 'ambient="1 1 1" diffuse="0 0 0"'
