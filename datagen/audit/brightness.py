@@ -18,7 +18,7 @@ Picture = NDArray[np.float32]
 
 _WHOLE_RANGE = (0.87, 1.13)
 """Brightness of a path-traced picture over MuJoCo's with the right exposure and lights."""
-_EVEN_RANGE = (0.83, 1.18)
+_EVEN_RANGE = (0.87, 1.15)
 """The same where the lights agree: of the whole and of most pixels, as an exposure changes both."""
 _HIGHLIGHT = 0.03
 """Light of a highlight in display values from which a pixel belongs to it."""
