@@ -81,7 +81,7 @@ class SampleLayer:
 
     def _attribute(self, path: str) -> Sdf.AttributeSpec:
         # A text that is no path would be an error of USD's own.
-        named = isinstance(path, str) and Sdf.Path.IsValidPathString(path)[0]
+        named = Sdf.Path.IsValidPathString(str(path))[0]
         base = self.scene.stage.GetRootLayer().GetAttributeAtPath(path) if named else None
         if base is None:
             raise SceneError(f"{self.scene.info.scene_id}: cannot set {path}: no such attribute.")
