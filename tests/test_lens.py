@@ -114,3 +114,25 @@ np.save(Path({str(tmp_path / "found.npy")!r}), found)
     for camera, found in zip(CAMERAS, np.load(tmp_path / "found.npy"), strict=True):
         wanted = llvm.render(camera, Size(48, 32), {"position"}).position
         np.testing.assert_allclose(found, wanted, atol=2e-5)
+
+
+@pytest.mark.parametrize("cull", [False, True])
+def test_square_pixels_keep_both_coordinates_of_the_principal_point(
+    tmp_path: Path, cull: bool
+) -> None:
+    (tmp_path / "m.xml").write_text(
+        '<mujoco><worldbody><camera name="cam" pos="0 0 1" sensorsize=".02 .02" focal=".03 .03" '
+        'principal=".001 .003" resolution="64 64"/><geom type="plane" size="3 3 1"/>'
+        "</worldbody></mujoco>"
+    )
+    scene = scenes.convert_mjcf(tmp_path / "m.xml", tmp_path / "scene")
+    backend = open_backend("mitsuba", {"variant": "llvm", "cull_back_faces": cull})
+    backend.open(scene)
+    backend.apply(SampleLayer(scene, "rest"))
+    position = backend.render("cam", Size(64, 64), {"position"}).position
+    K = pinhole(scene, "cam", 64, 64).K
+    assert K[0, 0] == pytest.approx(K[1, 1]) and abs(K[1, 2] - 32) > 5
+    # The camera looks down from 1 m: x is right and y up.
+    rows, columns = np.mgrid[0:64, 0:64] + 0.5
+    np.testing.assert_allclose(K[0, 0] * position[..., 0] + K[0, 2], columns, atol=0.01)
+    np.testing.assert_allclose(K[1, 1] * -position[..., 1] + K[1, 2], rows, atol=0.01)
