@@ -90,7 +90,8 @@ def test_the_principal_point_and_both_focal_lengths_are_the_models_own(
     assert abs(K[1, 2] - 32) == pytest.approx(shift[1] / sensor[1] * 64, abs=1e-4)
 
 
-def test_the_scalar_variant_has_the_same_lens(scene: Scene, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [Size(48, 32), Size(48, 48)], ids=str)
+def test_the_scalar_variant_has_the_same_lens(scene: Scene, tmp_path: Path, size: Size) -> None:
     import subprocess
     import sys
 
@@ -104,7 +105,7 @@ scene = Scene.open(Path({str(scene.folder)!r}))
 backend = MitsubaBackend(spp=1, denoise=False, variant="scalar")
 backend.open(scene)
 backend.apply(SampleLayer(scene, "rest"))
-found = [backend.render(name, Size(48, 32), {{"position"}}).position for name in {CAMERAS!r}]
+found = [backend.render(name, Size{tuple(size)}, {{"position"}}).position for name in {CAMERAS!r}]
 np.save(Path({str(tmp_path / "found.npy")!r}), found)
 """
     subprocess.run([sys.executable, "-c", script], check=True)
@@ -112,7 +113,7 @@ np.save(Path({str(tmp_path / "found.npy")!r}), found)
     llvm.open(scene)
     llvm.apply(SampleLayer(scene, "rest"))
     for camera, found in zip(CAMERAS, np.load(tmp_path / "found.npy"), strict=True):
-        wanted = llvm.render(camera, Size(48, 32), {"position"}).position
+        wanted = llvm.render(camera, size, {"position"}).position
         np.testing.assert_allclose(found, wanted, atol=2e-5)
 
 
