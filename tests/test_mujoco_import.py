@@ -22,7 +22,15 @@ size: [16, 16]
 backends: [{backend}]
 mitsuba: {{spp: 1, denoise: false}}
 """
-WITHOUT_LIBRARY = "import ctypes.util; ctypes.util.find_library = lambda name: None\n"
+WITHOUT_LIBRARY = """import ctypes, ctypes.util
+ctypes.util.find_library = lambda name: None
+opened = ctypes.CDLL.__init__
+def refuse(self, name, *given, **named):
+    if name and "OSMesa" in str(name):
+        raise OSError(f"{name}: cannot open shared object file")
+    opened(self, name, *given, **named)
+ctypes.CDLL.__init__ = refuse
+"""
 """Code that hides the system's libraries, since the machine of a test may have OSMesa."""
 
 
