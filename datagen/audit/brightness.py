@@ -19,8 +19,8 @@ Picture = NDArray[np.float32]
 _WHOLE_RANGE = (0.87, 1.13)
 """Brightness of a path-traced picture over MuJoCo's with the right exposure and lights."""
 _EVEN_RANGE = (0.87, 1.15)
-"""The same where the lights agree: of the whole and of most pixels, as an exposure changes both."""
-_HIGHLIGHT = 0.03
+"""The same where the lights agree, away from highlights; the median pixel must go the same way."""
+_HIGHLIGHT = 0.1
 """Light of a highlight in display values from which a pixel belongs to it."""
 _HIGHLIGHT_PIXELS_MIN = 30
 _HIGHLIGHT_RANGE = (0.95, 1.05)
@@ -61,11 +61,13 @@ def diagnose_brightness(
     if _within(ratio, _WHOLE_RANGE):
         return Brightness(notes=notes)
     plain = same & ~shining
+    if np.count_nonzero(plain) < 0.5 * np.count_nonzero(same):
+        plain = same
     elsewhere = luminance_ratio(*rgb, plain)
     usual = _usual_ratio(rgb, plain)
     if elsewhere is not None and usual is not None:
-        down = max(elsewhere, usual) < _EVEN_RANGE[0]
-        up = min(elsewhere, usual) > _EVEN_RANGE[1]
+        down = elsewhere < _EVEN_RANGE[0] and usual < 1.0
+        up = elsewhere > _EVEN_RANGE[1] and usual > 1.0
         if down or up:
             cause = "probably its exposure, for the lights agree"
             return Brightness((_finding("exposure", pair, elsewhere, cause),), notes)
