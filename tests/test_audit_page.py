@@ -13,7 +13,7 @@ from datagen.audit.config import AuditConfig, flat
 from datagen.audit.findings import Finding
 from datagen.audit.page import page_text, write_page
 from datagen.audit.page_tables import columns_of, finding_groups
-from datagen.audit.pictures import difference_picture, heat_picture
+from datagen.audit.pictures import SCALES, difference_picture, heat_picture
 from datagen.audit.results import AuditResults, AuditView, Picture, SceneCaveats, StoredRow
 from datagen.audit.terminal import failure_lines, finding_lines, metric_lines
 from datagen.audit.thresholds import judge
@@ -191,6 +191,15 @@ def test_difference_is_amplified_four_times_and_clipped() -> None:
     left = np.array([[[10, 100, 0]]], np.uint8)
     right = np.array([[[12, 0, 0]]], np.uint8)
     assert difference_picture(left, right).tolist() == [[[8, 255, 0]]]
+
+
+def test_equal_depth_errors_have_equal_colours_whatever_else_a_map_holds() -> None:
+    assert SCALES["depth.difference"] == 1e-3
+    small, large = np.full((4, 4), 5e-4, np.float32), np.full((4, 4), 5e-4, np.float32)
+    large[0, 0] = 1.0
+    pictures = [heat_picture(each, SCALES["depth.difference"]) for each in (small, large)]
+    np.testing.assert_array_equal(pictures[0][1:], pictures[1][1:])
+    np.testing.assert_array_equal(pictures[1][0, 0], heat_picture(np.ones((1, 1)), 1.0)[0, 0])
 
 
 def test_heat_grows_lighter_up_to_the_greatest_value() -> None:

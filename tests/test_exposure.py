@@ -8,7 +8,7 @@ import pytest
 import scenes
 from datagen.backends import Size
 from datagen.backends.mitsuba import MitsubaBackend
-from datagen.exposure import EXPOSURE, scene_exposure
+from datagen.exposure import EXPOSURE, exposure_flags, scene_exposure
 from datagen.shading import luminance, mujoco_shading
 from scenes import SampleLayer, Scene, pinhole
 
@@ -54,3 +54,20 @@ def test_the_exposure_is_kept_by_what_decides_it(room: Scene) -> None:
     darker = scene_exposure(room, other, "rest")
     assert darker > first, "without bounce light the picture needs more exposure"
     assert np.isfinite(darker)
+
+
+@pytest.mark.parametrize(
+    ("exposure", "backend", "flags"),
+    [
+        (1.0, "mitsuba", ()),
+        (0.1, "mitsuba", ()),
+        (0.09, "mitsuba", ("unusual_exposure",)),
+        (11.0, "mitsuba", ("unusual_exposure",)),
+        (11.0, "mujoco", ()),
+        (None, "mitsuba", ()),
+    ],
+)
+def test_an_exposure_outside_its_range_flags_path_traced_views(
+    exposure: float | None, backend: str, flags: tuple[str, ...]
+) -> None:
+    assert exposure_flags(exposure, backend) == flags

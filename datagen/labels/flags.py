@@ -7,7 +7,8 @@
   `DARK_LUMA`.
 * `blown`: of the pixels that show something, `BLOWN_SHARE` or more are pure white.
 
-`dark` and `blown` need something to be shown.
+`dark` and `blown` need something to be shown. A run adds `unusual_exposure` to path-traced views of
+a scene whose exposure lies outside `datagen.exposure.EXPOSURE_RANGE`.
 """
 
 from __future__ import annotations
