@@ -91,7 +91,7 @@ def _marked(mask: NDArray[np.bool_], under: NDArray[np.uint8] | None) -> NDArray
 
 
 def _dimmed(picture: NDArray[np.uint8]) -> NDArray[np.float64]:
-    return picture * 0.6
+    return picture.astype(np.float64) * 0.6
 
 
 def heat_picture(values: NDArray[Any], greatest: float) -> NDArray[np.uint8]:
