@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -13,11 +14,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from datagen.errors import ConfigError, DatagenError
-from datagen.interrupts import interrupts_held
+from datagen.interrupts import (
+    Stopped,
+    end_at_once_on_signals,
+    ended_by_signals,
+    ending,
+    interrupts_held,
+)
 
 SCENE_REFUSED = 3
 AUDIT_FAILED = 5
-INTERRUPTED = 130
 _EXIT_CODES = (
     ("writers.errors", "PlanError", 2),
     ("writers.errors", "WriteError", 4),
@@ -36,7 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Labelled, path-traced, reproducible image datasets for robot policies.",
     epilog="Exit codes: 0 done, 2 wrong command line or config, 3 scene refused, "
-    "4 run failed, 5 audit found differences, 130 interrupted.",
+    "4 run failed, 5 audit found differences, 130 interrupted (Ctrl-C), 143 terminated.",
 )
 
 
@@ -57,7 +63,8 @@ def _reports_errors(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def reporting(context: typer.Context, **arguments: Any) -> None:
         try:
-            command(context, **arguments)
+            with ended_by_signals():
+                command(context, **arguments)
         except (typer.Exit, BrokenPipeError):
             raise
         except (Exception, KeyboardInterrupt) as error:
@@ -82,10 +89,7 @@ def describe(error: BaseException) -> tuple[str, int]:
 
 def _described(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
-        return (
-            "Interrupted; what is finished is kept. Give the same command again to go on.",
-            INTERRUPTED,
-        )
+        return ending(error.number if isinstance(error, Stopped) else signal.SIGINT)
     if isinstance(error, DatagenError):
         return str(error), error.exit_code
     for module, name, code in _EXIT_CODES:
@@ -408,4 +412,5 @@ def version(context: typer.Context) -> None:
 
 def main() -> None:
     """Run the command line; it ends the process."""
+    end_at_once_on_signals()
     app()

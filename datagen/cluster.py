@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -26,8 +25,8 @@ def run_jobs(
 ) -> Iterator[ShardOutcome]:
     """Make shards, in whatever order they finish.
 
-    One worker runs in this process; more run on a Dask cluster of local processes, which listens
-    on the loopback address only.
+    One worker runs in this process; more run on a Dask cluster of local processes, to which nobody
+    else can speak.
 
     Args:
         jobs: The shards to make.
@@ -51,7 +50,9 @@ def _run_on_dask(
     jobs: Sequence[ShardJob], workers: int, advance: Callable[[int], None]
 ) -> Iterator[ShardOutcome]:
     import dask
-    from distributed import Client, KilledWorker, LocalCluster, as_completed
+    from distributed import Client, KilledWorker, as_completed
+
+    from datagen.dask_cluster import kill_workers, local_cluster
 
     settings = {
         # A shard is made again by the next run, not by guesswork in this one.
@@ -65,20 +66,10 @@ def _run_on_dask(
         stack.enter_context(dask.config.set(settings | {"temporary-directory": scratch}))
         # The command itself ends its workers.
         with interrupts_held():
-            cluster = stack.enter_context(
-                LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    host="127.0.0.1",
-                    # Without an address it would take port 8787, whoever has it.
-                    dashboard_address="127.0.0.1:0",
-                    scheduler_kwargs={"dashboard": False},
-                    memory_limit=None,
-                    silence_logs=logging.CRITICAL,
-                )
-            )
+            cluster = local_cluster(workers)
+            stack.enter_context(cluster)
         client = stack.enter_context(Client(cluster, timeout=60))
+        stack.push(lambda kind, error, trace: kind is not None and kill_workers(cluster))
         client.subscribe_topic(_TOPIC, lambda event: advance(event[1]))
         names = {
             client.submit(_on_worker, job, pure=False, retries=0): job.shard.name for job in jobs

@@ -85,6 +85,8 @@ def _make(
     except SceneError as error:
         # It was whole before rendering began.
         raise DatagenError(str(error)) from error
+    finally:
+        remove_leftovers(data)  # Of workers that were ended in the middle of a shard.
     progress.stage("finishing")
     records = [finished[job.shard.name] for job in jobs]
     flags, flagged = _flags(data, [record.name for record in records])
