@@ -489,3 +489,20 @@ def test_timings_tell_encoding_from_writing(tmp_path: Path):
     write_shard(tmp_path / "a.parquet", [make_row()], OutputConfig(), timings=timings)
     assert timings["encode"] > 1.0
     assert 0 < timings["write"] < 5
+
+
+def test_uncompressed_row_groups_stay_below_the_limit_whatever_fills_them(tmp_path: Path):
+    case = CASE.parent.parent / "e10-row-group-bytes" / "case.json"
+    limit = json.loads(case.read_text())["expect"]["rule"]["row_group_bytes_below"]
+    assert OutputConfig().row_group_mb * 1_000_000 == limit
+    noise = np.random.default_rng(0)
+    rows = [
+        make_row(n, recipe=noise.bytes(40_000).hex(), flags=[noise.bytes(500).hex()] * 20)
+        for n in range(40)
+    ]
+    path = tmp_path / "a.parquet"
+    write_shard(path, rows, OutputConfig(row_group_mb=1))
+    metadata = pq.read_metadata(path)
+    sizes = [metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups)]
+    assert max(sizes) < 1_000_000
+    assert len(sizes) > 2

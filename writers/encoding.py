@@ -87,8 +87,25 @@ class EncodedRow:
 
     @property
     def nbytes(self) -> int:
-        """Give the size of the pictures and passes [bytes]."""
-        return sum(map(len, self.pictures.values())) + sum(a.nbytes for a in self.floats.values())
+        """Give the most that the row takes in a row group before compression [bytes]."""
+        pictures = sum(map(len, self.pictures.values()))
+        floats = sum(array.nbytes for array in self.floats.values())
+        return pictures + floats + _plain_bytes(self.values)
+
+
+def _plain_bytes(value: object) -> int:
+    """Bound the size of a plain value, with its levels and its length [bytes]."""
+    match value:
+        case str() | bytes():
+            return 8 + (len(value.encode()) if isinstance(value, str) else len(value))
+        case np.ndarray():
+            return value.nbytes + 4 * value.size + 8
+        case Mapping():
+            return sum(_plain_bytes(each) for each in value.values())
+        case list() | tuple():
+            return 8 + sum(_plain_bytes(each) for each in value)
+        case _:
+            return 12
 
 
 def encode_row(row: Row, config: OutputConfig, schema: pa.Schema, bits: LabelBits) -> EncodedRow:
