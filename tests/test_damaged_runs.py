@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from datagen import pipeline
 from datagen.audit.stored import StoredRun
@@ -38,9 +41,8 @@ SCENE = """<mujoco><worldbody>
 SHARDS = 4
 
 
-def made(folder: Path, **changes: object) -> Summary:
-    """Make the run of a folder that holds `scene.xml`, into `run`."""
-    data: dict[str, Any] = {
+def settings(folder: Path) -> dict[str, Any]:
+    return {
         "output": str(folder / "run"),
         "cache": str(folder / "cache"),
         "scenes": [{"mjcf": {"path": str(folder / "scene.xml")}}],
@@ -51,7 +53,11 @@ def made(folder: Path, **changes: object) -> Summary:
         "randomize": {"object_pose": {"translation": {"uniform": [-0.2, 0.2]}}},
         "parquet": {"frames_per_shard": 1},
     }
-    return pipeline.run(RunConfig.from_data(data | changes), SilentProgress())
+
+
+def made(folder: Path, **changes: object) -> Summary:
+    """Make the run of a folder that holds `scene.xml`, into `run`."""
+    return pipeline.run(RunConfig.from_data(settings(folder) | changes), SilentProgress())
 
 
 @pytest.fixture(scope="module")
@@ -276,3 +282,28 @@ def test_rows_read_back_as_they_were_made(home: Path) -> None:
     rows = list(read_rows(home / "run"))
     assert [row.episode_index for row in rows] == list(range(SHARDS))
     assert len({np.asarray(row.rgb).tobytes() for row in rows}) == SHARDS
+
+
+def test_full_disk_is_one_sentence_and_the_next_run_completes(home: Path) -> None:
+    expect = json.loads((CASES / "f13-disk-full" / "case.json").read_text())["expect"]["rule"]
+    before = files(home / "run")
+    for path in (home / "run" / "data").iterdir():
+        path.unlink()
+    file = home / "run.yaml"
+    file.write_text(yaml.safe_dump(settings(home)))
+    limit = min(len(data) for name, data in before.items() if name.startswith("data/")) - 1
+    code = (
+        "import resource, sys; from datagen.cli import main\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+        "sys.argv[1:] = ['run', sys.argv[1]]; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=False
+    )
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == expect["exit"]
+    assert "there is no space left" in last and str(home / "run") in last
+    assert "Traceback" not in done.stderr
+    assert len(list((home / "run" / "data").iterdir())) == expect["shards_left"]
+    made(home)
+    assert files(home / "run") == before
