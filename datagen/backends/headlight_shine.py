@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pxr import UsdShade
 
+from datagen.backends.mitsuba_materials import ROUGHNESS_FLOOR
 from scenes import Pinhole, Scene
 
 Floats = NDArray[np.float64]
-_ROUGHNESS_FLOOR = 0.2
 
 
 class HeadlightShine:
@@ -28,7 +28,7 @@ class HeadlightShine:
             shine = surface.GetPrim().GetAttribute("datagen:headlightReflectance")
             covers = float(opacity.Get())
             self._reflectance[part.part] = covers * float(shine.Get())
-            rough = max(float(surface.GetInput("roughness").Get()), _ROUGHNESS_FLOOR)
+            rough = max(float(surface.GetInput("roughness").Get()), ROUGHNESS_FLOOR)
             self._alpha[part.part] = rough**2
 
     def light(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import platform
-from collections.abc import Set
+from collections.abc import Callable, Set
 from importlib.metadata import version
 from types import ModuleType
 from typing import Any, get_args
@@ -117,14 +118,15 @@ class MitsubaBackend:
             raise BackendError(f"mitsuba: cannot give {', '.join(sorted(unknown))}.")
         view = pinhole(opened.scene, camera, *size)
         found: dict[str, NDArray[Any]] = {}
+        # The picture shows what is hit first, whatever the other passes look through.
+        hits = functools.cache(lambda: self._hits(opened, view))
         if passes & _LOOK:
-            found.update(self._look(opened, view))
+            found.update(self._look(opened, view, hits))
         if passes - _LOOK:
-            with self._watch("ids pass"):
-                found.update(self._geometric(opened, view))
-                if "st" in passes - found.keys():
-                    st = self._texture_coordinates(opened, view)
-                    found["st"] = np.where(found["part"][..., None, None] > 0, st, 0.0)
+            found.update(self._front_hits(opened, view) if self._cull else hits())
+            if "st" in passes - found.keys():
+                st = self._texture_coordinates(opened, view)
+                found["st"] = np.where(found["part"][..., None, None] > 0, st, 0.0)
         return Buffers(**{name: found[name] for name in passes})
 
     def describe(self) -> dict[str, str]:
@@ -147,7 +149,9 @@ class MitsubaBackend:
             raise BackendError("mitsuba: no scene is open.")
         return self._opened
 
-    def _look(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
+    def _look(
+        self, opened: OpenedScene, view: Pinhole, hits: Callable[[], dict[str, NDArray[Any]]]
+    ) -> dict[str, NDArray[Any]]:
         sensor = pinhole_sensor(self._mi, view, "multijitter", self._spp)
         seed = self._seed(opened.noise_seed)
         with self._watch("path pass"):
@@ -169,9 +173,8 @@ class MitsubaBackend:
         headlight = headlight_color(opened.scene)
         if np.any(opened.glow) or np.any(headlight):
             # Of the pixels' centres: a mean of two surfaces' normals may shine where neither does.
-            hits = self._geometric(opened, view)
-            part = hits["part"]
-            shine = opened.shine.light(part, hits["normal"], view)
+            part = hits()["part"]
+            shine = opened.shine.light(part, hits()["normal"], view)
             light = light + shine[..., None] * headlight
             # No emitter: what glows lights nothing else, as in MuJoCo.
             light = light + albedo * opened.glow[part][..., None]
@@ -182,23 +185,28 @@ class MitsubaBackend:
         display = np.clip(srgb_encode(hdr), 0.0, 1.0)
         return {"hdr": hdr, "rgb": (display * 255.0 + 0.5).astype(np.uint8)}
 
-    def _geometric(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
-        if self._cull:
+    def _front_hits(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
+        """Geometric passes by MuJoCo's back-face rule."""
+        with self._watch("ids pass"):
             found = first_front_faces(self._mi, opened.mitsuba_scene, view, opened.seen_from_behind)
-            part = opened.parts_of(found.shape)
-            found.st[part == 0] = 0.0
-            return _geometry(part, found.hits, view) | {"st": found.st}
+        part = opened.parts_of(found.shape)
+        found.st[part == 0] = 0.0
+        return _geometry(part, found.hits, view) | {"st": found.st}
+
+    def _hits(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
+        """Geometric passes of what is hit first."""
         sensor = pinhole_sensor(self._mi, view, "stratified", 1)
-        buffer = self._render(opened, self._geometry, sensor, self._seed(0))
+        with self._watch("ids pass"):
+            buffer = self._render(opened, self._geometry, sensor, self._seed(0))
         part = opened.parts_of(buffer[..., -14])
-        hits = Hits(
+        met = Hits(
             position=buffer[..., -13:-10],
             normal=buffer[..., -10:-7],
             face=buffer[..., -7:-4],
             albedo=buffer[..., -4:-1],
             triangle=buffer[..., -1],
         )
-        return _geometry(part, hits, view)
+        return _geometry(part, met, view)
 
     def _texture_coordinates(self, opened: OpenedScene, view: Pinhole) -> NDArray[np.float32]:
         sensor = pinhole_sensor(self._mi, view, "stratified", 1)

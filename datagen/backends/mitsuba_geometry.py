@@ -36,10 +36,18 @@ class PartMeshes:
         materials = MaterialFactory(mitsuba, scene)
         self.shapes: dict[str, Any] = {
             f"part_{part.part}": self._mesh(
-                part.part, triangles, materials.of(part.path, closed=is_closed(triangles))
+                part.part, triangles, self._bsdf(scene, materials, part, triangles)
             )
             for part, triangles in zip(self._parts, self._rest, strict=True)
         }
+
+    @staticmethod
+    def _bsdf(
+        scene: Scene, materials: MaterialFactory, part: PartInfo, triangles: Triangles
+    ) -> Any:
+        # Only what is seen through asks whether it is closed, which takes time.
+        closed = opacity(scene, part.path) < 1.0 and is_closed(triangles)
+        return materials.of(part.path, closed=closed)
 
     def move(self, parameters: Any, scene: Scene) -> bool:
         """Bring every mesh whose pose or visibility changed to the sample over the stage."""

@@ -15,7 +15,7 @@ from pxr import UsdShade
 from datagen.backends.errors import BackendError
 from scenes import Scene, srgb_decode
 
-_ROUGHNESS_FLOOR = 0.2
+ROUGHNESS_FLOOR = 0.2
 """Least roughness shown: the points that stand for a light's extent would be seen one by one."""
 _REFLECTANCE_MAX = 0.9
 
@@ -53,7 +53,7 @@ class MaterialFactory:
         bsdf: dict[str, Any] = {
             "type": "principled",
             "base_color": self._base_color(surface),
-            "roughness": self._number(surface, "roughness", 0.5, _ROUGHNESS_FLOOR),
+            "roughness": self._number(surface, "roughness", 0.5, ROUGHNESS_FLOOR),
             "metallic": self._number(surface, "metallic", 0.0),
             **_reflectance(surface),
         }
