@@ -16,7 +16,6 @@ import typer
 from datagen.errors import ConfigError, DatagenError
 from datagen.interrupts import (
     Stopped,
-    end_at_once_on_signals,
     ended_by_signals,
     ending,
     interrupts_held,
@@ -34,6 +33,25 @@ _EXIT_CODES = (
     ("datagen.backends.errors", "BackendError", 4),
 )
 """Module, error class and exit code; the first that fits counts."""
+
+Roots = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--root",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Folder that the file may read from beside its own; may be repeated.",
+    ),
+]
+Packages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--package",
+        metavar="NAME=DIR",
+        help="URDF: folder of the package that package://NAME/ stands for; may be repeated.",
+    ),
+]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -170,22 +188,8 @@ def scenes(
         Path | None, typer.Option(metavar="FILE.png", help="Write a quick picture of the scene.")
     ] = None,
     camera: Annotated[str | None, typer.Option(help="Camera of the picture.")] = None,
-    roots: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--root",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder that the file may read from beside its own; may be repeated.",
-        ),
-    ] = None,
-    packages: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--package", metavar="NAME=DIR", help="URDF: folder of a package; may be repeated."
-        ),
-    ] = None,
+    roots: Roots = None,
+    packages: Packages = None,
     keyframe: Annotated[
         str | None, typer.Option(help="MJCF: keyframe that says where everything stands.")
     ] = None,
@@ -223,24 +227,8 @@ def convert(
     context: typer.Context,
     scene: Annotated[Path, typer.Argument(metavar="SCENE", help="MJCF, URDF or USD file.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the USD stage.")],
-    roots: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--root",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder that the scene may read from beside its own; may be repeated.",
-        ),
-    ] = None,
-    packages: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--package",
-            metavar="NAME=DIR",
-            help="URDF: folder of the package that package://NAME/ stands for; may be repeated.",
-        ),
-    ] = None,
+    roots: Roots = None,
+    packages: Packages = None,
     tessellation: Annotated[
         int | None,
         typer.Option(
@@ -412,5 +400,4 @@ def version(context: typer.Context) -> None:
 
 def main() -> None:
     """Run the command line; it ends the process."""
-    end_at_once_on_signals()
     app()
