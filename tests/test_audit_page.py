@@ -16,7 +16,7 @@ from datagen.audit.page_tables import columns_of, finding_groups
 from datagen.audit.pictures import SCALES, difference_picture, heat_picture
 from datagen.audit.results import AuditResults, AuditView, Picture, SceneCaveats, StoredRow
 from datagen.audit.terminal import failure_lines, finding_lines, metric_lines
-from datagen.audit.thresholds import judge
+from datagen.audit.thresholds import Verdict, judge
 from datagen.audit.wording import limits_text, number_text
 from datagen.report.embedding import photo
 
@@ -123,6 +123,19 @@ def test_families_of_metrics_that_a_view_fails_come_first() -> None:
         dict.fromkeys(families)
     )[1:]
     assert columns[0].failing
+
+
+def test_an_object_that_fails_a_view_is_seen_in_the_table() -> None:
+    made = results()
+    dark = Verdict("objects.luminance_ratio", "bowl", 0.2, 0.5, 2.0, False)
+    fair = Verdict("objects.luminance_ratio", "plate", 1.1, 0.5, 2.0, True)
+    views = list(made.views)
+    views[2] = dataclasses.replace(views[2], verdicts=(*views[2].verdicts, fair, dark))
+    made = dataclasses.replace(made, views=tuple(views))
+    (column,) = [each for each in columns_of(made) if each.metric == "objects.luminance_ratio"]
+    assert column.failing == 1
+    text = page_text(made)
+    assert re.search(r'title="objects.luminance_ratio of bowl 0.2; allowed[^"]*" class="fail', text)
 
 
 def test_caveats_stand_beside_the_numbers_they_touch() -> None:

@@ -67,6 +67,10 @@ class ObjectLine:
 def columns_of(results: AuditResults) -> list[Column]:
     """Give the metrics that any view has, by family: those that a view fails come first."""
     present = {metric for view in results.views for metric in view.metrics}
+    # Of numbers of objects only those that are held to something: the worst object of each view.
+    present |= {
+        verdict.metric for view in results.views for verdict in view.verdicts if verdict.object_name
+    }
     known = [metric for metric in METRICS if metric in present]
     columns = [_column(results, metric) for metric in [*known, *sorted(present - set(known))]]
     failing = {column.family for column in columns if column.failing}
@@ -85,16 +89,32 @@ def view_cells(
     columns: Sequence[Column], view: AuditView, caveats: SceneCaveats
 ) -> tuple[Cell, ...]:
     """Give a view's line of the table."""
-    verdicts = {verdict.metric: verdict for verdict in view.verdicts if not verdict.object_name}
+    verdicts = _worst_verdicts(view)
     return tuple(
         _cell(
             column.metric,
-            view.metrics.get(column.metric),
+            _value(column.metric, view, verdicts),
             verdicts.get(column.metric),
             caveats.families.get(column.family, ()),
         )
         for column in columns
     )
+
+
+def _worst_verdicts(view: AuditView) -> dict[str, Verdict]:
+    """Verdict of each metric; of a metric of objects, that of the worst one."""
+    found: dict[str, Verdict] = {}
+    for verdict in view.verdicts:
+        known = found.get(verdict.metric)
+        if known is None or verdict.room < known.room:
+            found[verdict.metric] = verdict
+    return found
+
+
+def _value(metric: str, view: AuditView, verdicts: Mapping[str, Verdict]) -> float | None:
+    if metric not in view.metrics and metric in verdicts:
+        return verdicts[metric].value
+    return view.metrics.get(metric)
 
 
 def finding_groups(results: AuditResults) -> list[FindingGroup]:
@@ -147,10 +167,7 @@ def object_table(view: AuditView, caveats: SceneCaveats) -> tuple[list[str], lis
 
 def _column(results: AuditResults, metric: str) -> Column:
     verdicts = [
-        verdict
-        for view in results.views
-        for verdict in view.verdicts
-        if verdict.metric == metric and not verdict.object_name
+        found[metric] for view in results.views if metric in (found := _worst_verdicts(view))
     ]
     threshold = results.thresholds.get(metric)
     worst = min(verdicts, key=lambda verdict: verdict.room, default=None)
@@ -174,7 +191,8 @@ def _cell(
         return Cell("", "", "", False)
     state = "plain" if verdict is None else "pass" if verdict.passed else "fail"
     allowed = "" if verdict is None else limits_text(metric, verdict.min, verdict.max)
-    facts = [f"{metric} {value!r}", f"allowed {allowed}" if allowed else "", *caveats]
+    owner = f" of {verdict.object_name}" if verdict is not None and verdict.object_name else ""
+    facts = [f"{metric}{owner} {value!r}", f"allowed {allowed}" if allowed else "", *caveats]
     title = "; ".join(fact for fact in facts if fact)
     return Cell(number_text(metric, value), state, title, bool(caveats))
 
