@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datagen.backends import Backend, Size
+from datagen.backends import Backend, Pass, Size
 from datagen.backends.mitsuba_materials import opacity
 from datagen.backends.registry import capabilities
 from datagen.shading import LUMA, luminance, mujoco_shading
@@ -22,6 +22,7 @@ EXPOSURE_RANGE = (0.1, 10.0)
 UNUSUAL = "unusual_exposure"
 """Flag of path-traced views whose scene has another."""
 _SIZE = Size(128, 128)
+_PASSES: frozenset[Pass] = frozenset({"hdr", "part", "position", "normal", "albedo", "shadowed"})
 _DECIMALS = 3
 
 
@@ -89,7 +90,8 @@ def _measured(scene: Scene, backend: Backend, state: str, camera: str) -> float:
     sample = SampleLayer(scene, state)
     sample.set(EXPOSURE, 1.0)
     backend.apply(sample)
-    buffers = backend.render(camera, _SIZE, {"hdr", "part", "position", "normal", "albedo"})
+    passes = _PASSES & capabilities()[backend.name]
+    buffers = backend.render(camera, _SIZE, passes)
     assert buffers.hdr is not None and buffers.part is not None
     wanted = mujoco_shading(scene, buffers, pinhole(scene, camera, *_SIZE), both_sides=True)
     # The formula knows nothing of what is seen through a transparent part.

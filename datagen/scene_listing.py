@@ -72,7 +72,7 @@ def list_scene(
     if picture is not None and not names:
         raise ConfigError(f"--picture: {word}: has no camera to draw it from.")
     lines = [
-        f"{plan.scene_id} ({plan.source}), state {plan.states[0].name}",
+        f"{plan.scene_id} ({word}), state {plan.states[0].name}",
         *(f"camera  {name}" for name in names),
         *(f"object  {each.name}  class {each.label}" for each in info.objects),
         *(f"joint   {each.name}  {each.kind}" for each in info.joints),

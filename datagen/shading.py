@@ -63,8 +63,9 @@ def shade(scene: Scene, buffers: Buffers, view: Pinhole, *, both_sides: bool = F
         buffers: Passes part, position and normal of the view; with `triangle` too, meshes are lit
             at their vertices.
         view: The camera.
-        both_sides: Light surfaces on the side that is seen, pixel by pixel. MuJoCo lights the side
-            of the normals alone, which a path tracer does not.
+        both_sides: Light surfaces on the side that is seen, pixel by pixel, and not where the pass
+            `shadowed` has something before a light that casts shadows. MuJoCo lights the side of
+            the normals alone, which a path tracer does not.
     """
     part, normal, position = buffers.part, buffers.normal, buffers.position
     if part is None or normal is None or position is None:
@@ -76,6 +77,7 @@ def shade(scene: Scene, buffers: Buffers, view: Pinhole, *, both_sides: bool = F
         position[seen].astype(np.float64),
         normal[seen].astype(np.float64),
         None if both_sides or buffers.triangle is None else buffers.triangle[seen],
+        buffers.shadowed[seen] if both_sides and buffers.shadowed is not None else None,
     )
     surfaces = _Surfaces.read(scene)
     boxes = {} if both_sides else box_sizes(scene)
@@ -99,6 +101,8 @@ class _Pixels:
     position: Floats
     normal: Floats
     triangle: NDArray[np.int32] | None
+    shadowed: NDArray[np.bool_] | None
+    """Lights of the scene that something stands before, [n, lights]."""
 
 
 def _lit(
@@ -141,8 +145,9 @@ def _lit(
         terms[mine] = values[:, :-6].reshape(-1, len(lights), 3)
         shine[mine], lit[mine] = values[:, -6:-3], values[:, -3:]
         left &= ~mine
+    shadowed = None if pixels.shadowed is None else pixels.shadowed[left]
     terms[left], shine[left], lit[left] = surfaces.light(
-        lights, pixels.part[left], pixels.position[left], normals[left], view
+        lights, pixels.part[left], pixels.position[left], normals[left], view, shadowed
     )
     return terms, shine, lit
 
@@ -210,6 +215,7 @@ class _Surfaces:
         points: Floats,
         normals: Floats,
         view: Pinhole,
+        shadowed: NDArray[np.bool_] | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """Term of each light [n, lights, 3], highlights [n, 3] and all, clipped, [n, 3]."""
         viewer = view.T_world_camera[:3, 3] - points
@@ -223,8 +229,16 @@ class _Surfaces:
             self.exponent[numbers],
         )
         terms = np.stack([light.lit(places) for light in lights], axis=1)
+        shines = [light.shine(places) for light in lights]
+        # The headlight comes first and casts none.
+        for index in range(0 if shadowed is None else shadowed.shape[1]):
+            light = lights[index + 1]
+            if shadowed is not None and light.casts_shadow:
+                dark = shadowed[:, index]
+                terms[dark, index + 1] = light.in_shadow(places)[dark]
+                shines[index + 1][dark] = 0.0
         shining = [light.shines for light in lights]
-        shine = sum(light.shine(places) for light in lights if light.shines) + np.zeros((1, 3))
+        shine = np.sum([s for s, on in zip(shines, shining, strict=True) if on], axis=0)
         lit = terms[:, shining].sum(axis=1) + self.emitted[numbers]
         return terms, np.broadcast_to(shine, lit.shape), np.clip(lit, 0.0, 1.0)
 

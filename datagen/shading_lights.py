@@ -67,6 +67,11 @@ class DisplayLight:
         body = self.ambient + np.maximum(cosine, 0.0)[:, None] * self.diffuse
         return points.base * body * strength[:, None] + self.shine(points)
 
+    def in_shadow(self, points: Points) -> Floats:
+        """What is left of `lit` where something stands before the light, [n, 3]."""
+        _, strength = self._arrival(points.position)
+        return points.base * self.ambient * strength[:, None]
+
     def shine(self, points: Points) -> Floats:
         """Specular part of `lit`, [n, 3]."""
         direction, strength = self._arrival(points.position)

@@ -90,7 +90,7 @@ def light_import(
     shading = shade(pair.scene, candidate, view)
     picture = display(reference.rgb)
     formula = shading.picture(albedo)
-    shadows = _shadows(shading, albedo, picture, compared)
+    shadows = _shadows(shading, albedo, picture, compared, candidate.shadowed)
     compared &= ~shadows
     inside &= ~shadows
     if fine is not None:
@@ -122,18 +122,19 @@ def _shadows(
     albedo: NDArray[np.float32],
     picture: NDArray[np.float32],
     compared: NDArray[np.bool_],
+    shadowed: NDArray[np.bool_] | None,
 ) -> NDArray[np.bool_]:
     """Pixels that lie in a shadow which MuJoCo draws, with their neighbours, [h, w].
 
-    There the picture lacks one light that casts shadows. Where more than a part of what the light
-    reaches lacks it, no shadow is the cause but the light.
+    There the picture lacks one light that casts shadows and that something stands before. Without
+    the pass that tells, no shadow but the light is the cause where it lacks much of its reach.
     """
     found = np.zeros(compared.shape, dtype=np.bool_)
     texture = shading.texture(albedo)
     shines = [light.shines for light in shading.lights]
     whole = shading.terms[shines].sum(axis=0) + shading.emitted
     error = np.abs(np.clip(whole, 0.0, 1.0) * texture - picture).max(axis=2)
-    for light, term in zip(shading.lights, shading.terms, strict=True):
+    for index, (light, term) in enumerate(zip(shading.lights, shading.terms, strict=True)):
         if not (light.shines and light.casts_shadow):
             continue
         without = np.clip(whole - term, 0.0, 1.0) * texture
@@ -141,9 +142,17 @@ def _shadows(
         share = np.abs(np.clip(whole, 0.0, 1.0) * texture - without).max(axis=2)
         reached = compared & (share > _SHADOW)
         dark = reached & (error > _SHADOW) & (left < _SHADOW_LEFT * error)
-        if np.count_nonzero(dark) <= _SHADOW_SHARE * np.count_nonzero(reached):
-            found |= np.asarray(binary_dilation(dark, np.ones((5, 5))), dtype=np.bool_)
+        if shadowed is not None:
+            # The headlight comes first; MuJoCo's shadows end a few pixels beside the true ones.
+            dark &= _widened(shadowed[..., index - 1])
+        elif np.count_nonzero(dark) > _SHADOW_SHARE * np.count_nonzero(reached):
+            continue
+        found |= _widened(dark)
     return found
+
+
+def _widened(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return np.asarray(binary_dilation(mask, np.ones((5, 5))), dtype=np.bool_)
 
 
 def _reduced(

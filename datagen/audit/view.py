@@ -17,6 +17,7 @@ AUDIT_PASSES = (
     "albedo",
     "normal",
     "triangle",
+    "shadowed",
     "st",
 )
 """Passes an audit asks each backend for, where it has them."""

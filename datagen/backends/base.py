@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from scenes import SampleLayer, Scene
 
 Pass = Literal[
-    "rgb", "hdr", "part", "depth", "distance", "normal", "albedo", "position", "triangle", "st"
+    "rgb",
+    "hdr",
+    "part",
+    "depth",
+    "distance",
+    "normal",
+    "albedo",
+    "position",
+    "triangle",
+    "shadowed",
+    "st",
 ]
 
 
@@ -48,6 +58,9 @@ class Buffers:
     """World point of the first hit [m], inf = nothing, [h, w, 3]."""
     triangle: NDArray[np.int32] | None = None
     """Triangle of the part's mesh that is hit, -1 = nothing, [h, w]."""
+    shadowed: NDArray[np.bool_] | None = None
+    """Lights, in the order of the scene's table, whose middle the first hit does not see; False
+    where nothing is hit, [h, w, lights]."""
     st: NDArray[np.float32] | None = None
     """Texture coordinates of the first hit, v up, and their change to the next column and to the
     next row on the plane of the same triangle; 0 = nothing, and without meaning on a part that has

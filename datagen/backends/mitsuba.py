@@ -21,6 +21,7 @@ from datagen.backends.mitsuba_hits import Hits, facing, toward_viewer, upward
 from datagen.backends.mitsuba_lights import COPIES, headlight_color, headlight_radiance
 from datagen.backends.mitsuba_scene import OpenedScene
 from datagen.backends.mitsuba_sensor import pinhole_sensor
+from datagen.backends.mitsuba_shadows import shadowed
 from datagen.backends.mitsuba_values import MITSUBA_HONOURED
 from datagen.backends.mitsuba_variant import Variant, load_mitsuba
 from datagen.stopwatch import Stopwatch
@@ -127,6 +128,9 @@ class MitsubaBackend:
             if "st" in passes - found.keys():
                 st = self._texture_coordinates(opened, view)
                 found["st"] = np.where(found["part"][..., None, None] > 0, st, 0.0)
+            if "shadowed" in passes:
+                places = found["position"], found["normal"]
+                found["shadowed"] = shadowed(self._mi, opened.mitsuba_scene, opened.scene, *places)
         return Buffers(**{name: found[name] for name in passes})
 
     def describe(self) -> dict[str, str]:
