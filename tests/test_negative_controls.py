@@ -141,7 +141,11 @@ def failed_metrics(folder: Path, plant: Fault) -> set[str]:
     reference = MujocoBackend(colorspace="display", samples=4)
     candidate = MitsubaBackend(spp=1, denoise=False, cull_back_faces=True)
     sides, fine = [], None
-    for backend, passes in ((reference, MUJOCO_PASSES), (candidate, set(AUDIT_PASSES) - {"rgb"})):
+    unlit = set(AUDIT_PASSES) - {"rgb", "hdr"}
+    for backend, passes in (
+        (reference, MUJOCO_PASSES),
+        (candidate, unlit),
+    ):
         backend.open(scene)
         backend.apply(sample)
         buffers = backend.render("front", SIZE, set(AUDIT_PASSES) & passes)

@@ -20,6 +20,13 @@ _WHOLE_RANGE = (0.87, 1.13)
 """Brightness of a path-traced picture over MuJoCo's with the right exposure and lights."""
 _EVEN_RANGE = (0.87, 1.15)
 """The same where the lights agree, away from highlights; the median pixel must go the same way."""
+_OTHER_CAMERA_RANGE = (0.75, 1.33)
+"""The same of a camera that the exposure was not measured with: it shows other shares of bounce
+light and shadow."""
+_LIGHTS_RANGE = (0.95, 1.05)
+"""Brightness of the stage's lights, by MuJoCo's formula, that no fault of all lights leaves."""
+_SHARE_MIN = 0.25
+"""Part of the picture that must be compared before its brightness says something."""
 _HIGHLIGHT = 0.1
 """Light of a highlight in display values from which a pixel belongs to it."""
 _HIGHLIGHT_PIXELS_MIN = 30
@@ -51,7 +58,7 @@ def diagnose_brightness(
     ratio = luminance_ratio(*rgb, same)
     if ratio is None:
         return Brightness()
-    if light is None or not light.agrees:
+    if light is None or _wrong_lights(light):
         if _within(ratio, _WHOLE_RANGE):
             return Brightness()
         cause = "its exposure or the strength of all lights"
@@ -60,24 +67,36 @@ def diagnose_brightness(
     notes = _highlights(pair, rgb, same, shining)
     if _within(ratio, _WHOLE_RANGE):
         return Brightness(notes=notes)
-    plain = same & ~shining
+    plain = same & light.compared & ~shining
     if np.count_nonzero(plain) < 0.5 * np.count_nonzero(same):
-        plain = same
-    elsewhere = luminance_ratio(*rgb, plain)
+        plain = same & light.compared
+    enough = plain.mean() >= _SHARE_MIN
+    elsewhere = luminance_ratio(*rgb, plain) if enough else None
     usual = _usual_ratio(rgb, plain)
     if elsewhere is not None and usual is not None:
-        down = elsewhere < _EVEN_RANGE[0] and usual < 1.0
-        up = elsewhere > _EVEN_RANGE[1] and usual > 1.0
+        main = pair.camera == pair.scene.info.main_camera
+        darkest, brightest = _EVEN_RANGE if main else _OTHER_CAMERA_RANGE
+        down = elsewhere < darkest and usual < 1.0
+        up = elsewhere > brightest and usual > 1.0
         if down or up:
             cause = "probably its exposure, for the lights agree"
             return Brightness((_finding("exposure", pair, elsewhere, cause),), notes)
     return Brightness(
         notes=(
             *notes,
-            f"{pair.candidate.backend}'s picture is {change(ratio)} as a whole although the lights "
-            "agree: bounce light, shadows and highlights differ between the renderers.",
+            f"{pair.candidate.backend}'s picture is {change(ratio)} as a whole, and no light that "
+            "could be checked is wrong: bounce light, shadows, mirrors and highlights differ "
+            "between the renderers.",
         )
     )
+
+
+def _wrong_lights(light: LightImport) -> bool:
+    """Tell whether the light check fails by how much light there is, not by a few pixels."""
+    ratio = light.metrics.get("light.luminance_ratio")
+    if light.agrees or light.compared.mean() < _SHARE_MIN:
+        return False
+    return ratio is None or not _within(ratio, _LIGHTS_RANGE)
 
 
 def change(ratio: float) -> str:
@@ -89,10 +108,10 @@ def change(ratio: float) -> str:
 def _highlights(
     pair: ViewPair, rgb: tuple[Picture, Picture], same: Mask, shining: Mask
 ) -> tuple[str, ...]:
-    ratio = luminance_ratio(*rgb, shining)
-    if np.count_nonzero(shining) < _HIGHLIGHT_PIXELS_MIN or ratio is None:
+    if np.count_nonzero(shining) < _HIGHLIGHT_PIXELS_MIN:
         return ()
-    if _within(ratio, _HIGHLIGHT_RANGE):
+    ratio = luminance_ratio(*rgb, shining)
+    if ratio is None or _within(ratio, _HIGHLIGHT_RANGE):
         return ()
     share = np.count_nonzero(shining) / max(np.count_nonzero(same), 1)
     return (

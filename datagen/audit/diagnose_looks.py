@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from datagen.audit.textures import (
 )
 from datagen.audit.tone import channel_order, chroma_exponent, level_exponent
 from datagen.audit.view import ViewPair
+from scenes import srgb_encode
 
 Mask = NDArray[np.bool_]
 Picture = NDArray[np.float32]
@@ -30,6 +32,8 @@ _GAMMA_RANGE = (0.75, 1.45)
 """Exponents of a path-traced picture without a wrong curve: bounce light tints a little."""
 _DOUBLE_RANGE = (0.62, 1.7)
 _ALBEDO_GAMMA_RANGE = (0.87, 1.15)
+_DEVELOPED_RANGE = (0.95, 1.05)
+"""Exponents between a picture and its own radiance."""
 _SWAP_MARGIN = 0.15
 _SCALE_OFF = 0.05
 _DEVIATIONS = 1.75
@@ -44,6 +48,8 @@ _OBJECT_PIXELS_MIN = 100
 _PLAIN_SHARE = 0.35
 """Contrast of an albedo, as part of the other side's, below which its texture is missing."""
 _CONTRAST_MIN = 0.08
+_PLAIN_DEVIATION = 0.04
+"""Deviation of display values about a pixel up to which a surface counts as plain."""
 _TURN_MARGIN = 0.15
 _TURN_FIT_MIN = 0.35
 _POINTS_MAX = 600
@@ -162,6 +168,8 @@ def diagnose_textures(pair: ViewPair, looks: Looks) -> list[Finding]:
             finding = _turned(pair, part.path, name, mine)
         if finding is None:
             finding = _missing(pair, name, first, second)
+            if finding is not None and _too_fine(pair, part.path, mine):
+                finding = None
         if finding is not None:
             found[name] = finding
     return list(found.values())
@@ -169,21 +177,31 @@ def diagnose_textures(pair: ViewPair, looks: Looks) -> list[Finding]:
 
 def _gamma(pair: ViewPair, looks: Looks) -> Finding | None:
     if looks.albedo is not None:
-        exponent = level_exponent(*(albedo[looks.inside] for albedo in looks.albedo))
+        plain = looks.inside & _plain(looks.albedo[0]) & _plain(looks.albedo[1])
+        exponent = level_exponent(*(albedo[plain] for albedo in looks.albedo))
         if exponent is not None and not _within(exponent, _ALBEDO_GAMMA_RANGE):
             return _curve(pair, exponent, "albedo")
-    albedo = pair.candidate.buffers.albedo
+    albedo, hdr = pair.candidate.buffers.albedo, pair.candidate.buffers.hdr
     if albedo is None:
         albedo = pair.reference.buffers.albedo
     if looks.rgb is None or albedo is None:
         return None
+    if hdr is not None:
+        # Colours may be pale by reflections of the sky, so the radiance itself is asked.
+        developed = np.clip(srgb_encode(hdr.astype(np.float64)), 0.0, 1.0)
+        exponent = level_exponent(developed[looks.inside], looks.rgb[1][looks.inside])
+        if exponent is None or _within(exponent, _DEVELOPED_RANGE):
+            return None
+        return _curve(pair, exponent, "picture", "its own radiance")
     exponent = chroma_exponent(looks.rgb[1], albedo, looks.inside)
     if exponent is None or _within(exponent, _GAMMA_RANGE):
         return None
     return _curve(pair, exponent, "picture")
 
 
-def _curve(pair: ViewPair, exponent: float, name: str) -> Finding:
+def _curve(
+    pair: ViewPair, exponent: float, name: str, source: str = "its surfaces' colours"
+) -> Finding:
     double = not _within(exponent, _DOUBLE_RANGE)
     way = "encoded" if exponent < 1.0 else "decoded"
     cause = f"it is {way} twice" if double else "its colours pass a tone curve"
@@ -192,16 +210,13 @@ def _curve(pair: ViewPair, exponent: float, name: str) -> Finding:
         "picture",
         exponent,
         "",
-        f"The {name} of {pair.candidate.backend} follows its surfaces' colours with an exponent "
-        f"of {exponent:.2f} instead of 1: probably {cause}.",
+        f"The {name} of {pair.candidate.backend} follows {source} with an exponent of "
+        f"{exponent:.2f} instead of 1: probably {cause}.",
     )
 
 
 def _missing(pair: ViewPair, name: str, first: Colors, second: Colors) -> Finding | None:
-    contrasts = [
-        float(np.subtract(*np.percentile(colors, (90, 10), axis=0)).max())
-        for colors in (first, second)
-    ]
+    contrasts = [_contrast(colors) for colors in (first, second)]
     sides = (pair.reference.backend, pair.candidate.backend)
     for own, other, side in zip(contrasts, contrasts[::-1], sides, strict=True):
         if other > _CONTRAST_MIN and own < _PLAIN_SHARE * other:
@@ -217,11 +232,42 @@ def _missing(pair: ViewPair, name: str, first: Colors, second: Colors) -> Findin
     return None
 
 
-def _turned(pair: ViewPair, path: str, name: str, mine: Mask) -> Finding | None:
-    position = pair.candidate.buffers.position
-    albedos = [side.buffers.albedo for side in (pair.reference, pair.candidate)]
+def _too_fine(pair: ViewPair, path: str, mine: Mask) -> bool:
+    """Tell whether the stage's texture is plain at the points seen but for lines finer than they.
+
+    MuJoCo's filter widens such lines to a pixel, sharp samples miss them.
+    """
     file = texture_file(pair.scene, path)
-    if position is None or file is None or any(albedo is None for albedo in albedos):
+    points = _points(pair, path, mine)
+    if file is None or points is None:
+        return False
+    return _contrast(turned_colors(file, points.st)[0, 0]) <= _CONTRAST_MIN
+
+
+def _contrast(colors: Colors) -> float:
+    """Range that holds four fifths of the colours, of the channel with the largest."""
+    return float(np.subtract(*np.percentile(colors, (90, 10), axis=0)).max())
+
+
+def _plain(albedo: Picture) -> Mask:
+    """Pixels around which a picture varies little, so that no filter matters, [h, w]."""
+    variance = box_mean(albedo**2, 3) - box_mean(albedo, 3) ** 2
+    return np.asarray(variance.max(axis=2) < _PLAIN_DEVIATION**2)
+
+
+class _Points(NamedTuple):
+    """Places of a part that a view shows."""
+
+    rows: NDArray[np.intp]
+    """Numbers of the pixels, rows of the picture one after the other, [n]."""
+    st: Colors
+    """Texture coordinates there, [n, 2]."""
+
+
+def _points(pair: ViewPair, path: str, mine: Mask) -> _Points | None:
+    """Texture coordinates of some of a part's pixels; None where too few are found."""
+    position = pair.candidate.buffers.position
+    if position is None:
         return None
     rows = np.flatnonzero(mine)
     rows = rows[:: max(1, len(rows) // _POINTS_MAX)]
@@ -230,8 +276,19 @@ def _turned(pair: ViewPair, path: str, name: str, mine: Mask) -> Finding | None:
     st, hit = texture_coordinates(pair.scene.triangles(path), points @ pose[:3, :3])
     if np.count_nonzero(hit) < _OBJECT_PIXELS_MIN // 2:
         return None
-    colors = turned_colors(file, st[hit])
-    shown = [albedo.reshape(-1, 3)[rows[hit]] for albedo in albedos if albedo is not None]
+    return _Points(rows[hit], st[hit])
+
+
+def _turned(pair: ViewPair, path: str, name: str, mine: Mask) -> Finding | None:
+    file = texture_file(pair.scene, path)
+    albedos = [side.buffers.albedo for side in (pair.reference, pair.candidate)]
+    if file is None or any(albedo is None for albedo in albedos):
+        return None
+    points = _points(pair, path, mine)
+    if points is None:
+        return None
+    colors = turned_colors(file, points.st)
+    shown = [albedo.reshape(-1, 3)[points.rows] for albedo in albedos if albedo is not None]
     first, second = (fit_turn(colors, albedo) for albedo in shown)
     if (
         first.best != second.best

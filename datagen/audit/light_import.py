@@ -50,6 +50,8 @@ class LightImport:
     notes: tuple[str, ...]
     shine: NDArray[np.float32]
     """Highlights by MuJoCo's formula as they stand in its picture, [h, w, 3]."""
+    compared: NDArray[np.bool_]
+    """Pixels that the check compares, [h, w]."""
 
     @property
     def agrees(self) -> bool:
@@ -114,6 +116,7 @@ def light_import(
         fit_scales(shading, albedo, picture, inside),
         _notes(parts, mirrors, compared, shadows),
         np.clip(shading.shine * shading.texture(albedo), 0.0, 1.0).astype(np.float32),
+        compared,
     )
 
 

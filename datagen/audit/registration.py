@@ -28,7 +28,7 @@ _UNSURE = 0.1
 """Standard error from which nothing is said [pixel]."""
 _NAMED = 1.5
 """Displacement from which a finding names it [pixel]."""
-_GAIN, _GAIN_NEAR = 2.5, 1.1
+_GAIN, _GAIN_NEAR = 2.5, 1.3
 """How much steeper across borders than in place the picture must be elsewhere, and close by."""
 _APART, _AMBIGUOUS = 12.0, 0.8
 """Distance of other places [pixel], and the part of the steepness from which they compete."""

@@ -77,7 +77,7 @@ class AuditSession:
         for backend in self._session.backends:
             passes = capabilities()[backend.name].intersection(AUDIT_PASSES)
             if not (self.config.audit.pictures or backend is self._session.backends[0]):
-                passes -= {"rgb"}
+                passes -= {"rgb", "hdr"}
             with self.watch(f"render {backend.name}"):
                 buffers = backend.render(camera, size, passes)
             yield self.side(backend.name, sample, camera, buffers)

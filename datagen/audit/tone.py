@@ -15,6 +15,8 @@ Floats = NDArray[np.floating]
 _DARK, _BRIGHT = 0.04, 0.97
 _BINS = 12
 _BIN_PIXELS_MIN = 40
+_RISE_MIN = 0.1
+"""Logarithm of the ratio of two levels that steps of 8 bits do not disturb."""
 _COLORED = 0.02
 _WINDOW = 5
 _BLACK = 0.002
@@ -46,6 +48,9 @@ def level_exponent(reference: Floats, candidate: Floats) -> float | None:
     levels = np.array([[np.median(x[slot == k]), np.median(y[slot == k])] for k in full])
     low, high = np.triu_indices(len(levels), 1)
     rise = levels[high] - levels[low]
+    rise = rise[rise[:, 0] > _RISE_MIN]
+    if not len(rise):
+        return None
     return float(np.median(rise[:, 1] / rise[:, 0]))
 
 

@@ -10,6 +10,7 @@ from scenes import Scene
 
 AUDIT_PASSES = (
     "rgb",
+    "hdr",
     "part",
     "depth",
     "distance",
