@@ -291,11 +291,15 @@ def convert(
 def inspect(
     context: typer.Context,
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    page: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the page there, not as report.html in RUN."),
+    ] = None,
 ) -> None:
-    """Show what a run holds, in the terminal and as report.html."""
+    """Show what a run holds, finished or not, in the terminal and as a page."""
     from datagen.report import inspect as inspect_run
 
-    inspect_run(run_folder)
+    inspect_run(run_folder, page=page)
 
 
 @app.command()

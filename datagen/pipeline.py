@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.dataset
+from pydantic import JsonValue
 
 from datagen.cluster import run_jobs
 from datagen.config import RunConfig
@@ -33,6 +34,7 @@ from writers import (
     remove_leftovers,
     rewrite_journal,
     write_card,
+    write_draft,
     write_manifest,
 )
 
@@ -76,6 +78,10 @@ def _make(
     )
     for name, reason in found.damaged.items():
         progress.stage(f"{data / name}: made again: {reason}")
+    if missing:
+        planned: dict[str, JsonValue] = {"shards": len(jobs), "rows": sum(rows.values())}
+        draft = run_manifest(prepared, [], {}, {})
+        write_draft(config.output, draft.model_copy(update={"summary": {"planned": planned}}))
     progress.stage("rendering")
     outcomes: dict[str, ShardOutcome] = {}
     try:

@@ -1,6 +1,8 @@
 """The main job from a config to a run folder, on a small scene."""
 
+import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from rich.console import Console
 
 from datagen import pipeline
 from datagen.config import RunConfig
@@ -149,9 +152,16 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
     process.wait()
     assert 0 < len(shard_bytes(tmp_path / "killed")) < 30
     assert not (tmp_path / "killed" / "manifest.json").exists()
+    there = len(shard_bytes(tmp_path / "killed"))
+    printed = io.StringIO()
+    inspect(tmp_path / "killed", Console(file=printed, width=200), tmp_path / "page.html")
+    assert re.search(rf"{there} of \d+ rows, {there} of 30 shards", printed.getvalue())
+    assert f"{there} of 30 shards" in (tmp_path / "page.html").read_text()
+    assert not (tmp_path / "killed" / "report.html").exists()
     made({**many, "output": str(tmp_path / "killed")})
     made({**many, "output": str(tmp_path / "whole")})
     assert shard_bytes(tmp_path / "killed") == shard_bytes(tmp_path / "whole")
+    assert not (tmp_path / "killed" / "manifest.draft.json").exists()
 
 
 @pytest.mark.gl

@@ -26,7 +26,10 @@ from writers import (
     ReadError,
     Row,
     TableEntry,
+    note_shard,
+    read_manifest,
     shard_name,
+    write_draft,
     write_manifest,
     write_shard,
 )
@@ -431,6 +434,31 @@ def test_inspect_prints_the_numbers_and_writes_the_page(run: Path):
     ):
         assert part in printed
     assert (run / "report.html").is_file()
+
+
+def test_a_run_that_may_not_be_written_is_shown_without_a_page(run: Path, tmp_path: Path):
+    (run / "report.html").mkdir()
+    (run / "report.html" / "kept").touch()
+    text = io.StringIO()
+    inspect(run, Console(file=text, width=140))
+    assert "12 in 2 shards" in text.getvalue()
+    assert "No page was written" in text.getvalue() and "--page" in text.getvalue()
+    inspect(run, Console(file=text, width=140), tmp_path / "elsewhere.html")
+    assert (tmp_path / "elsewhere.html").stat().st_size > 10_000
+
+
+def test_an_unfinished_run_shows_the_shards_that_are_whole(run: Path):
+    manifest = read_manifest(run)
+    planned = {"planned": {"shards": 3, "rows": 20}}
+    write_draft(run, manifest.model_copy(update={"shards": [], "summary": planned}))
+    (run / "manifest.json").unlink()
+    for record in manifest.shards:
+        note_shard(run, "basis", record)
+    (run / "data" / shard_name(1)).write_bytes(b"cut")
+    text = io.StringIO()
+    inspect(run, Console(file=text, width=140))
+    assert "Not finished: 8 of 20 rows, 1 of 3 shards" in text.getvalue()
+    assert "8 in 1 shard" in text.getvalue()
 
 
 def test_names_cannot_steer_the_terminal(tmp_path: Path):

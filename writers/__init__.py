@@ -22,7 +22,16 @@ from writers.journal import (
     noted_shards,
     rewrite_journal,
 )
-from writers.manifest import Manifest, TableEntry, read_manifest, write_manifest
+from writers.manifest import (
+    DRAFT_NAME,
+    MANIFEST_NAME,
+    Manifest,
+    TableEntry,
+    read_draft,
+    read_manifest,
+    write_draft,
+    write_manifest,
+)
 from writers.parquet import shard_name, write_shard
 from writers.plan import PLAN_NAME, claim_folder, read_plan, refuse_other_plan
 from writers.reading import (
@@ -45,8 +54,10 @@ from writers.shard_record import ShardRecord
 
 __all__ = [
     "BASE_PASSES",
+    "DRAFT_NAME",
     "EXTRA_PASSES",
     "JOURNAL_NAME",
+    "MANIFEST_NAME",
     "PLAN_NAME",
     "SCHEMA_VERSION",
     "LabelBits",
@@ -73,6 +84,7 @@ __all__ = [
     "label_bits",
     "note_shard",
     "noted_shards",
+    "read_draft",
     "read_manifest",
     "read_plan",
     "read_record",
@@ -89,6 +101,7 @@ __all__ = [
     "verify_shard",
     "write_atomically",
     "write_card",
+    "write_draft",
     "write_manifest",
     "write_shard",
 ]

@@ -7,13 +7,16 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from writers.atomic import write_atomically
+from writers.atomic import write_atomically, write_errors
 from writers.errors import ReadError
 from writers.plan import read_json_object, sealed_json, unsealed
 from writers.shard_record import ShardRecord
 
 MANIFEST_NAME = "manifest.json"
 """File name of the manifest in a run folder."""
+
+DRAFT_NAME = "manifest.draft.json"
+"""File name of the manifest of a run that is not finished: it lists no shard."""
 
 MANIFEST_VERSION = 1
 """Version of the manifest's layout."""
@@ -115,6 +118,19 @@ def write_manifest(folder: Path, manifest: Manifest) -> Path:
     """
     path = folder / MANIFEST_NAME
     write_atomically(path, sealed_json(json.loads(manifest.model_dump_json())).encode())
+    with write_errors(folder / DRAFT_NAME):
+        (folder / DRAFT_NAME).unlink(missing_ok=True)
+    return path
+
+
+def write_draft(folder: Path, manifest: Manifest) -> Path:
+    """Write what is known of a run before its shards are made; `write_manifest` takes its place.
+
+    Raises:
+        WriteError: The folder cannot be written.
+    """
+    path = folder / DRAFT_NAME
+    write_atomically(path, sealed_json(json.loads(manifest.model_dump_json())).encode())
     return path
 
 
@@ -124,7 +140,19 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         ReadError: The manifest is missing, broken, or of another version.
     """
-    path = folder / MANIFEST_NAME
+    return _read(folder / MANIFEST_NAME)
+
+
+def read_draft(folder: Path) -> Manifest:
+    """Read and check the manifest of a run that is not finished; it lists no shard.
+
+    Raises:
+        ReadError: It is missing, broken, or of another version.
+    """
+    return _read(folder / DRAFT_NAME)
+
+
+def _read(path: Path) -> Manifest:
     remedy = "A run writes it when it is finished: run again to complete it."
     value = unsealed(path, read_json_object(path, remedy), remedy)
     try:

@@ -28,8 +28,15 @@ from datagen.report.statistics import (
 )
 from datagen.report.tally import RunTally
 from datagen.report.template import content_hash, inline_asset, page_environment
-from datagen.report.terminal import print_statistics
-from writers import Manifest, ReadError, write_atomically
+from datagen.report.terminal import print_statistics, unfinished_line
+from writers import (
+    DRAFT_NAME,
+    MANIFEST_NAME,
+    Manifest,
+    ReadError,
+    WriteError,
+    write_atomically,
+)
 
 PAGE_NAME = "report.html"
 """File name of the page in a run folder."""
@@ -71,23 +78,44 @@ class SceneFacts:
     """Instances of the scene."""
 
 
-def inspect(run_folder: Path, console: Console | None = None) -> None:
-    """Print what a finished run holds, and write its page.
+def inspect(run_folder: Path, console: Console | None = None, page: Path | None = None) -> None:
+    """Print what a run holds, and write its page.
+
+    Of a run that is not finished, the shards that are there and whole are shown.
+
+    Args:
+        run_folder: Folder of the run.
+        console: Where to print; standard output by default.
+        page: File of the page; by default `report.html` in the run folder, if that may be written.
 
     Raises:
-        ReadError: There is no such folder, the run is not finished, or a file of it is broken or
+        ReadError: There is no such folder, the run has no shard yet, or a file of it is broken or
             was changed since.
-        WriteError: The page cannot be written.
+        WriteError: The page cannot be written to the file that was named.
     """
     if not run_folder.is_dir():
         raise ReadError(f"{run_folder}: there is no such folder; name the folder of a run.")
-    shards = RunShards.open(run_folder)
-    shards.verify()
+    finished = not (run_folder / DRAFT_NAME).exists() or (run_folder / MANIFEST_NAME).exists()
+    shards = RunShards.open(run_folder) if finished else RunShards.open_unfinished(run_folder)
+    if finished:
+        shards.verify()
     tally = count_rows(shards)
     statistics = statistics_of(shards, tally)
     print_statistics(run_folder, shards.manifest, statistics, console)
-    page = _write(run_folder, shards, tally, statistics)
-    (console or Console()).print(f"Page: {page}", markup=False, highlight=False, soft_wrap=True)
+    said = _page_line(run_folder, shards, tally, statistics, page)
+    (console or Console()).print(said, markup=False, highlight=False, soft_wrap=True)
+
+
+def _page_line(
+    folder: Path, shards: RunShards, tally: RunTally, statistics: RunStatistics, page: Path | None
+) -> str:
+    if page is not None:
+        write_atomically(page, _page(folder, shards, tally, statistics).encode())
+        return f"Page: {page}"
+    try:
+        return f"Page: {_write(folder, shards, tally, statistics)}"
+    except WriteError as error:
+        return f"No page was written: {error} Name a file with --page."
 
 
 def write_report(run_folder: Path) -> Path:
@@ -124,6 +152,7 @@ def _page(folder: Path, shards: RunShards, tally: RunTally, statistics: RunStati
     return environment.get_template("report.html").render(
         title=folder.resolve().name,
         manifest=manifest,
+        unfinished=unfinished_line(manifest),
         statistics=statistics,
         cards=sheet_cards(shards, tally),
         flagged=flagged_rows(shards, statistics.flagged),

@@ -1,7 +1,8 @@
-"""The rows of a finished run as its manifest lists them, one row group at a time."""
+"""The rows of a run as its manifest lists them, one row group at a time."""
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from writers import Manifest, ReadError, Row, read_manifest, read_rows, verify_shard
+from writers import (
+    Manifest,
+    ReadError,
+    Row,
+    ShardRecord,
+    kept_records,
+    read_draft,
+    read_manifest,
+    read_rows,
+    verify_shard,
+)
 
 View = tuple[str, int, int, str]
 """Scene, episode, frame and camera: what all backends of one view share."""
@@ -39,7 +50,7 @@ class RowKey:
 
 
 class RunShards:
-    """Reads the shards of a finished run; files that the manifest does not list are left alone."""
+    """Reads the shards of a run; files that the manifest does not list are left alone."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.manifest = manifest
@@ -54,6 +65,22 @@ class RunShards:
             ReadError: The run is not finished, or its manifest is broken.
         """
         return cls(folder, read_manifest(folder))
+
+    @classmethod
+    def open_unfinished(cls, folder: Path) -> RunShards:
+        """Open the folder of a run that is not finished: the shards that are there and whole.
+
+        Raises:
+            ReadError: The run has not come to its first shard, or its draft is broken.
+        """
+        draft = read_draft(folder)
+        records: list[ShardRecord] = []
+        for name, record in sorted(kept_records(folder).items()):
+            # What is missing or damaged is made again when the run goes on.
+            with contextlib.suppress(ReadError):
+                verify_shard(folder / "data" / name, record)
+                records.append(record)
+        return cls(folder, draft.model_copy(update={"shards": records}))
 
     def tables(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Read columns, or leaves of columns, of all rows.

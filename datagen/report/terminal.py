@@ -36,6 +36,9 @@ def print_statistics(
         console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
     size = sum(shard.bytes for shard in manifest.shards) / 1e6
     console.print(Text(_clean(str(folder)), style="bold"), soft_wrap=True)
+    unfinished = unfinished_line(manifest)
+    if unfinished:
+        console.print(Text(unfinished, style="yellow"), soft_wrap=True)
     console.print(_facts(manifest, statistics, size))
     console.print(_views(statistics))
     hidden = len(statistics.views) - _VIEW_LINES
@@ -44,6 +47,18 @@ def print_statistics(
     console.print(_classes(statistics))
     for line in refusal_lines(manifest.refused):
         console.print(Text(_clean(line), style="yellow"), soft_wrap=True)
+
+
+def unfinished_line(manifest: Manifest) -> str:
+    """Say how far a run is that is not finished; empty for one that is."""
+    planned = manifest.summary.get("planned")
+    if not isinstance(planned, dict):
+        return ""
+    return (
+        f"Not finished: {manifest.row_count} of {planned['rows']} rows, "
+        f"{len(manifest.shards)} of {planned['shards']} shards. Give the command of the run again "
+        "to complete it."
+    )
 
 
 def _facts(manifest: Manifest, statistics: RunStatistics, size: float) -> Table:
