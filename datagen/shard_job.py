@@ -14,7 +14,7 @@ from datagen.backends import Backend, Buffers, Pass, Size
 from datagen.backends.registry import capabilities, open_backend
 from datagen.config import RunConfig
 from datagen.exposure import EXPOSURE, exposure_flags, scene_exposure
-from datagen.labels import Labeler, ObjectLabel, ViewLabels
+from datagen.labels import Labeler, ObjectLabel, ViewLabels, state_flags
 from datagen.plan import FramePlan, ShardPlan
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome, SampleId, randomize, recipe_json, stream
@@ -105,6 +105,7 @@ class SceneSession:
         for backend in self.backends:
             with self.watch("apply"):
                 backend.apply(sample)
+        overlapping = state_flags(self.scene.state(frame.state))
         for camera in job.cameras:
             for backend in self.backends:
                 buffers = backend.render(camera, size, self.passes(backend))
@@ -112,7 +113,7 @@ class SceneSession:
                     labels = self.labeler.labels(sample, camera, size, buffers)
                 unusual = exposure_flags(self.exposure, backend.name)
                 row = _row(job, self.scene, frame, camera, backend, buffers, labels, outcome)
-                yield replace(row, flags=sorted({*row.flags, *unusual}))
+                yield replace(row, flags=sorted({*row.flags, *unusual, *overlapping}))
 
     def sample(self, frame: FramePlan) -> tuple[SampleLayer, Outcome]:
         """Draw the sample of a frame."""

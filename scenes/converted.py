@@ -28,7 +28,7 @@ from scenes.settle import settle
 from scenes.states import Placement, write_state
 from scenes.tessellation import refine
 
-CONVERTER = 18
+CONVERTER = 19
 """Raised whenever the same source would give another stage; part of the cache key."""
 
 _NAME_BYTES = 80

@@ -34,6 +34,8 @@ class State:
     name: str
     qpos: NDArray[np.float64]
     """Generalized positions of the compiled model, [nq]."""
+    overlaps: tuple[tuple[str, str], ...]
+    """Pairs of objects of which one is free and that overlap; see `scenes.overlaps`."""
     layer: Sdf.Layer
     """World pose of every body and of every camera and light that follows something, and the
     position of every hinge and slide [deg or m], 0 at qpos0."""
@@ -106,8 +108,11 @@ class Scene:
             if layer is None:
                 known = ", ".join(self.state_names)
                 raise SceneError(f"{self.info.scene_id}: no state {name!r}. Known: {known}.")
-            qpos = np.array(layer.customLayerData["datagen"]["qpos"], dtype=np.float64)
-            self._states[name] = State(name, qpos, layer)
+            kept = layer.customLayerData["datagen"]
+            qpos = np.array(kept["qpos"], dtype=np.float64)
+            names = list(kept["overlaps"])
+            overlaps = tuple(zip(names[::2], names[1::2], strict=True))
+            self._states[name] = State(name, qpos, overlaps, layer)
         return self._states[name]
 
     def show(self, sample: SampleLayer | None) -> None:

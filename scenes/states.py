@@ -14,6 +14,7 @@ from scenes.digests import add_digest
 from scenes.errors import SceneError
 from scenes.finite import refuse_far
 from scenes.info import SceneInfo
+from scenes.overlaps import overlapping_objects
 from scenes.pose_data import pose_data
 from scenes.sample import TRANSFORM
 from scenes.scene import Matrix, matrix_value, state_file
@@ -88,8 +89,13 @@ def write_state(
     data = posed(model, placement)
     refuse_far(model, data, f"{place or info.source}, state {name!r}")
     layer = Sdf.Layer.CreateAnonymous(".usda")
+    overlaps = [each for pair in overlapping_objects(info, model, data) for each in pair]
     layer.customLayerData = {
-        "datagen": {"qpos": Vt.DoubleArray.FromNumpy(np.array(data.qpos)), "state": name}
+        "datagen": {
+            "qpos": Vt.DoubleArray.FromNumpy(np.array(data.qpos)),
+            "state": name,
+            "overlaps": Vt.StringArray(overlaps),
+        }
     }
     with Sdf.ChangeBlock():
         for body in info.bodies:

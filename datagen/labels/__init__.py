@@ -1,7 +1,7 @@
 """Labels: what a view shows, computed once for all backends from buffers, scene and state."""
 
 from datagen.labels.boxes import Box3D, TightBox
-from datagen.labels.flags import BLOWN_SHARE, DARK_LUMA
+from datagen.labels.flags import BLOWN_SHARE, DARK_LUMA, state_flags
 from datagen.labels.labeler import Labeler, ViewLabels
 from datagen.labels.objects import ObjectLabel
 from datagen.labels.robot import RobotLabel
@@ -18,4 +18,5 @@ __all__ = [
     "Silhouette",
     "TightBox",
     "ViewLabels",
+    "state_flags",
 ]

@@ -8,7 +8,9 @@
 * `blown`: of the pixels that show something, `BLOWN_SHARE` or more are pure white.
 
 `dark` and `blown` need something to be shown. A run adds `unusual_exposure` to path-traced views of
-a scene whose exposure lies outside `datagen.exposure.EXPOSURE_RANGE`.
+a scene whose exposure lies outside `datagen.exposure.EXPOSURE_RANGE`, and `objects_overlap` where
+two objects, one of them on a free joint, overlap by more than 5 mm in the state as it was authored,
+before anything is drawn.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datagen.labels.objects import ObjectLabel
-from scenes import SceneInfo
+from scenes import SceneInfo, State
 
 DARK_LUMA = 10
 """Mean luma below which a view is dark, of 255."""
@@ -69,3 +71,8 @@ def _dark(pixels: NDArray[np.uint8]) -> bool:
 def _blown(pixels: NDArray[np.uint8]) -> bool:
     """Tell whether too many of the pixels, [n, 3], are pure white."""
     return bool(pixels.size and (pixels == 255).all(axis=-1).sum() >= BLOWN_SHARE * len(pixels))
+
+
+def state_flags(state: State) -> tuple[str, ...]:
+    """Flags of all views of a state."""
+    return ("objects_overlap",) if state.overlaps else ()

@@ -45,6 +45,7 @@ FLAG_MEANINGS: Mapping[str, str] = {
     "dark": "mean brightness of the shown pixels below 10 of 255",
     "blown": "half or more of the shown pixels are pure white",
     "unusual_exposure": "the exposure of the scene lies outside 0.1 to 10",
+    "objects_overlap": "two objects overlap by more than 5 mm in the state as authored",
     "object_out_of_view": "an object of interest has no visible pixel",
     "object_pose_exhausted": "no free place was found for an object; it kept its pose",
     "object_pose_unsupported": "nothing was found under an object; it kept its pose",
