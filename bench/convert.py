@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scenes import Scene, libero_bundle, libero_scene, mjcf_scene  # noqa: E402
-from scenes.config import MjcfSource  # noqa: E402
+from scenes.sources.config import MjcfSource  # noqa: E402
 
 SUITES = ("libero_spatial", "libero_object", "libero_goal", "libero_10", "libero_90")
 BUILT = Path.home() / ".cache" / "datagen"

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from datagen.audit.edges import interior
-from datagen.audit.misses import explained_share
+from datagen.audit.measure.edges import interior
+from datagen.audit.measure.misses import explained_share
 from datagen.backends import Backend, Buffers, Size
 from datagen.backends.errors import BackendError
 from datagen.backends.registry import open_backend
 from scenes import SampleLayer, Scene, SceneError, convert_mjcf, pinhole
-from scenes.config import MjcfSource
+from scenes.sources.config import MjcfSource
 
 SIZE = Size(256, 256)
 BAR = 0.99

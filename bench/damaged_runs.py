@@ -24,9 +24,9 @@ from typing import Any
 
 import yaml
 
-from datagen import pipeline
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.progress import SilentProgress
+from datagen.run import pipeline
 from writers import ReadError, read_manifest, verify_shard
 
 SCENE = """<mujoco><worldbody>

@@ -193,7 +193,7 @@ def resized(name: str, percent: float) -> Callable[[Stand], ViewPair]:
 def _with_model(stand: Stand, name: str, factor: float, model) -> ViewPair:
     from unittest.mock import patch
 
-    from datagen.backends.mujoco import MujocoBackend
+    from datagen.backends.mujoco.backend import MujocoBackend
 
     bodies = set(_bodies(stand, name))
     parts = [part for part in stand.scene.info.parts if part.body in bodies]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
 
 from bench.planted import Row
-from datagen.audit.findings import Comparison, Finding
-from datagen.audit.looks import compare_looks
-from datagen.audit.registration import compare_registration
-from datagen.audit.textures import texture_coordinates, texture_file, turned_colors
+from datagen.audit.diagnose.findings import Comparison, Finding
+from datagen.audit.diagnose.textures import texture_coordinates, texture_file, turned_colors
+from datagen.audit.measure.looks import compare_looks
+from datagen.audit.measure.registration import compare_registration
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from scenes import SampleLayer, srgb_decode, srgb_encode
 
@@ -222,8 +222,8 @@ def libero_views(count: int) -> Iterator[tuple[ViewPair, SampleLayer]]:
     """Render clean views of LIBERO's spatial and object suites."""
     from datagen.backends import Size
     from datagen.backends.registry import capabilities, open_backend
-    from datagen.exposure import EXPOSURE, scene_exposure
     from datagen.labels import Labeler
+    from datagen.run.exposure import EXPOSURE, scene_exposure
     from scenes import libero_bundle, libero_scene
 
     cache = Path.home() / ".cache" / "datagen"

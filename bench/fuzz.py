@@ -31,8 +31,8 @@ sys.path.insert(0, str(ROOT))
 from bench.fuzz_inputs import HOLDER, KINDS, damaged, whole_inputs  # noqa: E402
 from datagen.cli import describe  # noqa: E402
 from scenes import Converter, SceneError  # noqa: E402
-from scenes.config import ConversionLimits, FileSource, MjcfSource, UrdfSource, UsdSource  # noqa: E402
 from scenes.errors import ConversionFault  # noqa: E402
+from scenes.sources.config import ConversionLimits, FileSource, MjcfSource, UrdfSource, UsdSource  # noqa: E402
 
 STAGE = ROOT / "tests" / "cases" / "x05-bytes-that-are-no-text" / "scene.usda"
 LIMITS = ConversionLimits(timeout=20.0, memory=1.5)
@@ -145,7 +145,7 @@ class Readers:
 
 
 def _serve(pipe: Connection) -> None:
-    from datagen.config import load_config
+    from datagen.configuration.config import load_config
     from writers import read_record, read_rows, row_schema
 
     while True:

@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from datagen.audit.command import audit_command  # noqa: E402
-from datagen.config import load_config  # noqa: E402
-from datagen.preparation import prepare_run  # noqa: E402
+from datagen.configuration.config import load_config  # noqa: E402
 from datagen.progress import SilentProgress  # noqa: E402
+from datagen.run.preparation import prepare_run  # noqa: E402
 
 CONFIG = ROOT / "configs" / "libero_suites.yaml"
 MEAN_AGREEMENT = 0.9998

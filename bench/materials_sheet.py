@@ -21,10 +21,10 @@ sys.path.insert(0, str(ROOT))
 
 from datagen.backends import Size  # noqa: E402
 from datagen.backends.registry import open_backend  # noqa: E402
-from datagen.config import cache_folder  # noqa: E402
-from datagen.exposure import EXPOSURE, scene_exposure  # noqa: E402
+from datagen.configuration.config import cache_folder  # noqa: E402
+from datagen.run.exposure import EXPOSURE, scene_exposure  # noqa: E402
 from scenes import SampleLayer, Scene, convert_mjcf, libero_bundle, libero_scene  # noqa: E402
-from scenes.config import MaterialRule, MjcfSource  # noqa: E402
+from scenes.sources.config import MaterialRule, MjcfSource  # noqa: E402
 
 SIZE = Size(256, 256)
 TASKS = (0, 3, 7)

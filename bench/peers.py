@@ -28,7 +28,7 @@ from scenes import (  # noqa: E402
     libero_bundle,
     libero_scene,
 )
-from scenes.config import UrdfSource, UsdSource  # noqa: E402
+from scenes.sources.config import UrdfSource, UsdSource  # noqa: E402
 
 SUITES = ("libero_spatial", "libero_object", "libero_goal")
 CASES = ROOT / "tests" / "cases"

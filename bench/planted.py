@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Buffers, Size
-from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
+from datagen.backends.mujoco.backend import MUJOCO_PASSES, MujocoBackend
 from datagen.labels import Labeler
 from scenes import SampleLayer, Scene
 

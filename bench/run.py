@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 from datagen.backends import Size
-from datagen.config import RunConfig, load_config
-from datagen.preparation import prepare_run
+from datagen.configuration.config import RunConfig, load_config
 from datagen.progress import SilentProgress
-from datagen.shard_job import SceneSession, ShardJob, make_shard
+from datagen.run.preparation import prepare_run
+from datagen.run.shard_job import SceneSession, ShardJob, make_shard
 from datagen.stopwatch import Stopwatch
 
 STAGES = (

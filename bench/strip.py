@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from datagen import pipeline
-from datagen.audit.flip import flip_map
-from datagen.audit.pictures import heat_picture
-from datagen.config import load_config
+from datagen.audit.measure.flip import flip_map
+from datagen.audit.pages.pictures import heat_picture
+from datagen.configuration.config import load_config
 from datagen.progress import SilentProgress
 from datagen.report.colors import depth_picture, label_color, label_picture
+from datagen.run import pipeline
 from writers import ObjectRow, Row, read_rows
 
 LABEL_HEIGHT = 22

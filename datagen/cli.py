@@ -147,7 +147,7 @@ def run(
 ) -> None:
     """Make the dataset that CONFIG describes; a run that was stopped goes on."""
     with interrupts_held():
-        from datagen.config import load_config
+        from datagen.configuration.config import load_config
 
     named = {"output": output, "limit": limit, "workers": workers, "seed": seed}
     settings = load_config(
@@ -161,7 +161,7 @@ def run(
     )
 
     with interrupts_held():
-        import datagen.pipeline as pipeline
+        import datagen.run.pipeline as pipeline
         from datagen.progress import TerminalProgress
 
     with TerminalProgress() as progress:
@@ -196,7 +196,7 @@ def scenes(
 ) -> None:
     """List LIBERO's suites, the tasks of SUITE with their language, or what one scene holds."""
     if suite is not None and ("/" in suite or "." in suite):
-        from datagen.scene_listing import list_scene
+        from datagen.commands.scenes import list_scene
 
         for line in list_scene(suite, picture, camera, roots or (), packages or (), keyframe):
             typer.echo(line)
@@ -214,7 +214,7 @@ def scenes(
             typer.echo(f"{name:<24} {count:>3} task{'' if count == 1 else 's'}")
         return
     if suite not in suites:
-        from datagen.config_errors import unknown_name
+        from datagen.configuration.errors import unknown_name
 
         raise ConfigError(unknown_name("suite", suite, suites))
     for task in libero_tasks(suite):
@@ -270,8 +270,8 @@ def convert(
 
     A report tells what became of each element.
     """
-    from datagen.conversion import convert_file
-    from scenes.config import ConversionLimits
+    from datagen.commands.convert import convert_file
+    from scenes.sources.config import ConversionLimits
 
     given = {} if memory is None else {"memory": memory}
     limits = ConversionLimits(timeout=timeout, **given)

@@ -6,14 +6,10 @@ from scenes.mujoco_import import import_mujoco
 import_mujoco()
 
 # ruff: noqa: E402
-from scenes.bundle import Bundle
-from scenes.cameras import Pinhole, camera_path, pinhole
-from scenes.colors import srgb_decode, srgb_encode
-from scenes.converted import convert_mjcf, libero_scene, mjcf_scene
-from scenes.converter import Converter
 from scenes.errors import AssetError, MissingExtraError, SceneError, StorageError
-from scenes.info import SceneInfo
-from scenes.libero import (
+from scenes.sources.converted import convert_mjcf, libero_scene, mjcf_scene
+from scenes.sources.converter import Converter
+from scenes.sources.libero.tasks import (
     BundleRequest,
     libero_bundle,
     libero_bundles,
@@ -21,11 +17,16 @@ from scenes.libero import (
     libero_tasks,
     try_libero_bundles,
 )
-from scenes.mesh_prims import Triangles
-from scenes.sample import SampleLayer
-from scenes.scene import Matrix, Scene, State, matrix_array, matrix_value
-from scenes.urdf import convert_urdf, urdf_scene
-from scenes.usd import convert_usd, usd_scene
+from scenes.sources.urdf.source import convert_urdf, urdf_scene
+from scenes.sources.usd.source import convert_usd, usd_scene
+from scenes.stage.colors import srgb_decode, srgb_encode
+from scenes.stage.info import SceneInfo
+from scenes.stage.matrices import Matrix, matrix_array, matrix_value
+from scenes.stage.mesh_prims import Triangles
+from scenes.stage.pinhole import Pinhole, camera_path, pinhole
+from scenes.stage.sample import SampleLayer
+from scenes.stage.scene import Scene, State
+from scenes.storage.bundle import Bundle
 
 __all__ = [
     "AssetError",

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datagen.audit.findings import Comparison
+from datagen.audit.diagnose.findings import Comparison
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers
-from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
+from datagen.backends.mujoco.backend import MUJOCO_PASSES, MujocoBackend
 from datagen.backends.registry import open_backend
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 
 SCENE = """<mujoco>
 <visual><headlight ambient=".3 .3 .3" diffuse=".4 .4 .4" specular="0 0 0"/></visual>
@@ -72,7 +72,7 @@ def plant(patch: pytest.MonkeyPatch, change: Change = lambda buffers: buffers) -
     def opened(name: str, options: Any = None) -> Any:
         return Changed(change) if name == "newton" else open_backend(name, options)
 
-    patch.setattr("datagen.shard_job.open_backend", opened)
+    patch.setattr("datagen.run.shard_job.open_backend", opened)
 
 
 def one_column_right(buffers: Buffers) -> Buffers:

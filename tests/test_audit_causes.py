@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from datagen.audit.run import audit
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.progress import SilentProgress
 
 pytestmark = pytest.mark.gl

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from datagen.audit.config import AuditConfig, Limits, Threshold, flat
-from datagen.audit.metrics import METRICS
+from datagen.audit.measure.metrics import METRICS
 from datagen.audit.thresholds import judge
-from datagen.config import RunConfig, load_config
+from datagen.configuration.config import RunConfig, load_config
 from datagen.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent

@@ -10,9 +10,9 @@ import pytest
 from bench import faults_geometry as plant
 from bench.planted import Stand
 from bench.planted_faults import room
-from datagen.audit.edges import interior
-from datagen.audit.geometry import compare_geometry
-from datagen.audit.label_differences import compare_labels
+from datagen.audit.measure.edges import interior
+from datagen.audit.measure.geometry import compare_geometry
+from datagen.audit.measure.label_differences import compare_labels
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers, Size
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from datagen.audit.flip import flip_map
-from datagen.audit.light_fit import fit_scales
-from datagen.audit.similarity import (
+from datagen.audit.diagnose.light_fit import fit_scales
+from datagen.audit.diagnose.tone import channel_order, chroma_exponent, level_exponent
+from datagen.audit.measure.flip import flip_map
+from datagen.audit.measure.similarity import (
     histogram_distance,
     hue_shift,
     interior,
@@ -13,9 +14,8 @@ from datagen.audit.similarity import (
     psnr,
     ssim_map,
 )
-from datagen.audit.tone import channel_order, chroma_exponent, level_exponent
-from datagen.shading import Shading
-from datagen.shading_lights import DisplayLight
+from datagen.shading.formula import Shading
+from datagen.shading.lights import DisplayLight
 from scenes import srgb_decode, srgb_encode
 
 RNG = np.random.default_rng(7)

@@ -10,14 +10,14 @@ import pytest
 from chromium import Page, open_page
 
 from datagen.audit.config import AuditConfig, flat
-from datagen.audit.findings import Finding
-from datagen.audit.page import page_text, write_page
-from datagen.audit.page_tables import columns_of, finding_groups
-from datagen.audit.pictures import SCALES, difference_picture, heat_picture
+from datagen.audit.diagnose.findings import Finding
+from datagen.audit.pages.page import page_text, write_page
+from datagen.audit.pages.pictures import SCALES, difference_picture, heat_picture
+from datagen.audit.pages.tables import columns_of, finding_groups
+from datagen.audit.pages.terminal import failure_lines, finding_lines, metric_lines
+from datagen.audit.pages.wording import limits_text, number_text
 from datagen.audit.results import AuditResults, AuditView, Picture, SceneCaveats, StoredRow
-from datagen.audit.terminal import failure_lines, finding_lines, metric_lines
 from datagen.audit.thresholds import Verdict, judge
-from datagen.audit.wording import limits_text, number_text
 from datagen.report.embedding import photo
 
 THRESHOLDS = flat(AuditConfig().thresholds)

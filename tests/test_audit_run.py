@@ -14,19 +14,19 @@ import yaml
 from audit_scene import few_numbers, one_column_right, plant, settings
 from typer.testing import CliRunner
 
-from datagen import pipeline
 from datagen.audit.caveats import sort_caveats
-from datagen.audit.findings import Comparison
-from datagen.audit.page import write_page
+from datagen.audit.diagnose.findings import Comparison
+from datagen.audit.pages.page import write_page
 from datagen.audit.results import write_results
 from datagen.audit.run import audit, audit_run
 from datagen.audit.stored import StoredRun
 from datagen.audit.view import ViewPair
-from datagen.backends.mitsuba import MitsubaBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.cli import app
 from datagen.errors import ConfigError
-from datagen.exposure import EXPOSURE
 from datagen.progress import SilentProgress
+from datagen.run import pipeline
+from datagen.run.exposure import EXPOSURE
 from scenes import Scene
 
 gl = pytest.mark.gl

@@ -14,7 +14,7 @@ from datagen.audit.baseline import Baseline, signature
 from datagen.audit.results import AuditResults
 from datagen.audit.run import audit, audit_against
 from datagen.backends import Buffers
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.errors import ConfigError
 from datagen.progress import SilentProgress
 from writers import ReadError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scenes import SampleLayer, Scene, SceneError, camera_path, convert_mjcf, pinhole
-from scenes.config import MjcfSource
+from scenes.sources.config import MjcfSource
 
 MODEL = """
 <mujoco><statistic extent="3"/><worldbody>

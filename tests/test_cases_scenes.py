@@ -23,7 +23,7 @@ from scenes import (
     srgb_decode,
     srgb_encode,
 )
-from scenes.config import MjcfSource
+from scenes.sources.config import MjcfSource
 
 CASES = Path(__file__).parent / "cases"
 TOLERANCE = 1e-5

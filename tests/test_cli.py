@@ -215,9 +215,9 @@ def test_failing_run_ends_with_one_sentence_and_its_code(
     program = (
         "import sys, types, scenes.errors, writers.errors\n"
         f"def run(config, progress): raise {failure}\n"
-        "pipeline = types.ModuleType('datagen.pipeline')\n"
+        "pipeline = types.ModuleType('datagen.run.pipeline')\n"
         "pipeline.run = run\n"
-        "sys.modules['datagen.pipeline'] = pipeline\n"
+        "sys.modules['datagen.run.pipeline'] = pipeline\n"
         "from datagen.cli import main\n"
         "main()\n"
     )

@@ -14,9 +14,9 @@ import pytest
 from distributed import Security
 from distributed.comm import connect
 
-import datagen.cluster
-from datagen.cluster import run_jobs
+import datagen.run.cluster
 from datagen.errors import DatagenError
+from datagen.run.cluster import run_jobs
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def test_killed_worker_is_told_in_one_sentence_and_leaves_no_file(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(datagen.cluster, "_on_worker", be_killed)
+    monkeypatch.setattr(datagen.run.cluster, "_on_worker", be_killed)
     jobs = cast(Any, [NamedJob(NamedShard(f"train-0000{number}.parquet")) for number in range(2)])
     with pytest.raises(DatagenError) as caught:
         list(run_jobs(jobs, 2, lambda views: None))
@@ -115,7 +115,7 @@ def test_nobody_without_the_run_s_key_is_answered_at_any_port(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(datagen.cluster, "_on_worker", knock)
+    monkeypatch.setattr(datagen.run.cluster, "_on_worker", knock)
     jobs = cast(Any, [NamedJob(NamedShard(f"train-0000{number}.parquet")) for number in range(2)])
     before = listeners(os.getpid())
     told = [cast(dict[str, bytes | str], each) for each in run_jobs(jobs, 2, lambda views: None)]

@@ -10,13 +10,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MujocoBackend
 from datagen.backends.registry import capabilities
-from datagen.config import RunConfig, cache_folder, load_config
-from datagen.config_file import apply_overrides, parse_yaml
+from datagen.configuration.config import RunConfig, cache_folder, load_config
+from datagen.configuration.file import apply_overrides, parse_yaml
 from datagen.errors import ConfigError
-from datagen.sources import check_cameras, plan_scenes
+from datagen.run.sources import check_cameras, plan_scenes
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 SMALL: dict[str, Any] = {

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from datagen.cli import app
 from scenes import AssetError, convert_mjcf, mjcf_scene
-from scenes.config import MjcfSource
-from scenes.containment import Roots, refuse_unsafe_files
-from scenes.raw_xml import tags
+from scenes.sources.config import MjcfSource
+from scenes.sources.files.containment import Roots, refuse_unsafe_files
+from scenes.sources.files.raw_xml import tags
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 MESH = (
@@ -130,7 +130,7 @@ def test_root_of_the_command_line(model: Path) -> None:
 
 
 def test_roots_of_a_config_are_read(tmp_path: Path) -> None:
-    from datagen.config import load_config
+    from datagen.configuration.config import load_config
 
     file = tmp_path / "run.yaml"
     file.write_text(

@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 import scenes
 from datagen.cli import app
 from scenes import AssetError, Converter, SceneError
-from scenes.config import ConversionLimits, FileSource, MjcfSource, UsdSource
 from scenes.errors import StorageError
-from scenes.locks import held_lock, remove_idle_locks
-from scenes.temporary import remove_leftovers, temporary_folder
+from scenes.sources.config import ConversionLimits, FileSource, MjcfSource, UsdSource
+from scenes.storage.locks import held_lock, remove_idle_locks
+from scenes.storage.temporary import remove_leftovers, temporary_folder
 
 CASES = Path(__file__).parent / "cases"
 GOOD = """<mujoco><worldbody><light pos="0 0 2"/><camera name="view" pos="0 0 2"/>
@@ -46,7 +46,7 @@ def children() -> set[int]:
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
-        if b"scenes.conversion_child" in words and parent == os.getpid():
+        if b"scenes.sources.child" in words and parent == os.getpid():
             found.add(int(entry.name))
     return found
 

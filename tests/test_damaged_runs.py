@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from datagen import pipeline
 from datagen.audit.stored import StoredRun
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.progress import SilentProgress, Summary
 from datagen.report import inspect
+from datagen.run import pipeline
 from writers import (
     JOURNAL_NAME,
     PlanError,

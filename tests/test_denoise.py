@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from datagen.backends.denoise import Denoiser
+from datagen.backends.mitsuba.denoise import Denoiser
 
 
 def test_noise_goes_and_fine_texture_stays() -> None:

@@ -8,18 +8,18 @@ import pytest
 from PIL import Image
 
 from bench.faults_looks import FAULTS, LooksFault, named
-from datagen.audit.diagnose_looks import diagnose_lights
-from datagen.audit.findings import Comparison
-from datagen.audit.light_fit import LightScale, fit_scales
-from datagen.audit.looks import compare_looks
+from datagen.audit.diagnose.findings import Comparison
+from datagen.audit.diagnose.light_fit import LightScale, fit_scales
+from datagen.audit.diagnose.looks import diagnose_lights
+from datagen.audit.measure.looks import compare_looks
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Backend, Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
-from datagen.exposure import EXPOSURE, scene_exposure
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MUJOCO_PASSES, MujocoBackend
 from datagen.labels import Labeler
-from datagen.shading import Shading
-from datagen.shading_lights import DisplayLight
+from datagen.run.exposure import EXPOSURE, scene_exposure
+from datagen.shading.formula import Shading
+from datagen.shading.lights import DisplayLight
 from scenes import SampleLayer, Scene, convert_mjcf
 
 pytestmark = pytest.mark.gl

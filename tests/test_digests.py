@@ -16,9 +16,9 @@ from PIL import Image
 
 import scenes
 from scenes import AssetError, Scene, convert_mjcf, mjcf_scene
-from scenes.config import MjcfSource
-from scenes.digests import file_digest
-from scenes.textures import TextureFiles
+from scenes.convert.looks.textures import TextureFiles
+from scenes.sources.config import MjcfSource
+from scenes.storage.digests import file_digest
 
 MODEL = """<mujoco><asset><texture name="t" type="2d" file="t.png"/>
   <material name="m" texture="t"/></asset><worldbody><light pos="0 0 2"/>
@@ -183,7 +183,7 @@ def test_old_leftovers_of_the_cache_go_with_the_next_conversion(
     parent = tmp_path / "cache" / "scenes"
     child = subprocess.run(
         [sys.executable, "-c", "import sys; from pathlib import Path\n"
-         "from scenes.temporary import temporary_folder\n"
+         "from scenes.storage.temporary import temporary_folder\n"
          f"print(temporary_folder(Path({str(parent)!r})))"],
         env=os.environ | {"PYTHONPATH": str(Path(scenes.__path__[0]).parent)},
         capture_output=True, text=True, check=True,

@@ -7,10 +7,10 @@ import pytest
 
 import scenes
 from datagen.backends import Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MujocoBackend
-from datagen.exposure import EXPOSURE, exposure_flags, scene_exposure
-from datagen.shading import luminance
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MujocoBackend
+from datagen.run.exposure import EXPOSURE, exposure_flags, scene_exposure
+from datagen.shading.formula import luminance
 from scenes import SampleLayer, Scene
 
 ROOM = """<mujoco>

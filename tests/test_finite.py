@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scenes import AssetError, convert_mjcf
-from scenes.config import MjcfSource
 from scenes.finite import raw_vertices, refuse_non_finite_mesh, refuse_non_finite_model
+from scenes.sources.config import MjcfSource
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=np.float32)
 

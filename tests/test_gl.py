@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from datagen.backends import gl
 from datagen.backends.errors import BackendError
+from datagen.backends.mujoco import gl
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from scipy.ndimage import binary_erosion
 
 import scenes
 from datagen.backends import Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mitsuba_geometry import is_closed
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mitsuba.geometry import is_closed
 from scenes import SampleLayer
 
 CASE = Path(__file__).parent / "cases" / "x08-glass-once" / "scene.xml"

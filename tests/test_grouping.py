@@ -7,8 +7,14 @@ import pytest
 from pydantic import ValidationError
 
 from scenes import SceneError, convert_mjcf
-from scenes.config import MjcfSource
-from scenes.grouping import Grouping, ObjectName, body_object, drawn_geoms, world_geom_object
+from scenes.convert.grouping import (
+    Grouping,
+    ObjectName,
+    body_object,
+    drawn_geoms,
+    world_geom_object,
+)
+from scenes.sources.config import MjcfSource
 
 VISUAL = "contype='0' conaffinity='0'"
 

@@ -11,11 +11,11 @@ import pytest
 
 import scenes
 from datagen.backends import Backend, Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, srgb_decode
-from scenes.config import MaterialRule, MjcfSource
-from scenes.highlights import LightLevels, highlight, roughness_from_shininess
+from scenes.convert.looks.highlights import LightLevels, highlight, roughness_from_shininess
+from scenes.sources.config import MaterialRule, MjcfSource
 
 MODEL = """<mujoco>
 <visual>

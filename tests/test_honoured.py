@@ -12,9 +12,9 @@ import scenes
 from datagen.backends import Backend, Buffers, Size
 from datagen.backends.errors import BackendError
 from datagen.backends.honoured import Honoured
-from datagen.backends.mitsuba_values import MITSUBA_HONOURED
-from datagen.backends.mujoco_values import MUJOCO_HONOURED
-from datagen.backends.newton_values import NEWTON_HONOURED
+from datagen.backends.mitsuba.values import MITSUBA_HONOURED
+from datagen.backends.mujoco.values import MUJOCO_HONOURED
+from datagen.backends.newton.values import NEWTON_HONOURED
 from datagen.backends.registry import open_backend
 from datagen.labels.labeler import Labeler
 from scenes import SampleLayer, Scene

@@ -8,7 +8,7 @@ from usd_stages import mesh, write
 
 from datagen.cli import app
 from scenes import AssetError
-from scenes.kinds import source_kind
+from scenes.sources.files.kinds import source_kind
 
 
 @pytest.mark.parametrize(

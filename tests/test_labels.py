@@ -14,8 +14,8 @@ from datagen.backends import Buffers, Size
 from datagen.errors import DatagenError
 from datagen.labels import Labeler, ObjectLabel, ViewLabels, shapes
 from scenes import SampleLayer, Scene, convert_mjcf, pinhole
-from scenes.info import RobotInfo
-from scenes.transforms import rotation_from_quaternion
+from scenes.stage.info import RobotInfo
+from scenes.stage.matrices import rotation_from_quaternion
 
 CASES = Path(__file__).parent / "cases"
 

@@ -13,7 +13,7 @@ from datagen.backends import Backend, Size
 from datagen.backends.registry import open_backend
 from datagen.labels import Labeler, ViewLabels
 from scenes import SampleLayer, Scene, convert_mjcf
-from scenes.config import MjcfSource
+from scenes.sources.config import MjcfSource
 
 CASES = Path(__file__).parent / "cases"
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {

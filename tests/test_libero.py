@@ -16,18 +16,20 @@ import mujoco
 import numpy as np
 import pytest
 
-from datagen import preparation
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.progress import SilentProgress
-from datagen.sources import plan_scenes
-from scenes import libero, libero_catalogue, libero_scene
-from scenes.bundle import Bundle
-from scenes.bundle_files import differing_fields, patch_model, relocate_files
-from scenes.converted import cache_folder
+from datagen.run import preparation
+from datagen.run.sources import plan_scenes
+from scenes import libero_scene
 from scenes.errors import AssetError, MissingExtraError, SceneError
-from scenes.libero import BundleRequest, libero_bundles, libero_suites, libero_tasks
-from scenes.libero_objects import class_label, snake_case
-from scenes.settle import settle
+from scenes.sources.converted import cache_folder
+from scenes.sources.libero import catalogue as libero_catalogue
+from scenes.sources.libero import tasks as libero
+from scenes.sources.libero.bundle_files import differing_fields, patch_model, relocate_files
+from scenes.sources.libero.objects import class_label, snake_case
+from scenes.sources.libero.settle import settle
+from scenes.sources.libero.tasks import BundleRequest, libero_bundles, libero_suites, libero_tasks
+from scenes.storage.bundle import Bundle
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 

@@ -10,8 +10,8 @@ import pytest
 
 import scenes
 from datagen.backends import Size
-from datagen.backends.gl import choose_gl
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mujoco.backend import MujocoBackend
+from datagen.backends.mujoco.gl import choose_gl
 
 pytestmark = [pytest.mark.libero, pytest.mark.gl]
 

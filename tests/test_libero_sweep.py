@@ -7,7 +7,7 @@ import pytest
 
 from bench.libero_sweep import CONFIG, lost_elements, mean_of
 from datagen.audit.command import audit_command
-from datagen.config import load_config
+from datagen.configuration.config import load_config
 
 SCENES = (
     "scenes=[{libero: {suite: libero_object, tasks: [3]}},"

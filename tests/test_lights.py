@@ -78,7 +78,7 @@ def test_lights_stand_where_mujoco_has_them_in_every_state(
 ) -> None:
     import mujoco
 
-    from scenes.config import MjcfSource
+    from scenes.sources.config import MjcfSource
 
     source = MjcfSource(path=folder / "m.xml", keyframe=keyframe)
     scene = convert_mjcf(folder / "m.xml", tmp_path / "out", source=source)

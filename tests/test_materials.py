@@ -10,9 +10,9 @@ from PIL import Image
 from pxr import Usd, UsdShade
 
 from scenes import Scene, convert_mjcf, srgb_decode
-from scenes.highlights import roughness_from_shininess
-from scenes.materials import geom_look
-from scenes.textures import TextureFiles
+from scenes.convert.looks.highlights import roughness_from_shininess
+from scenes.convert.looks.materials import geom_look
+from scenes.convert.looks.textures import TextureFiles
 
 MODEL = """
 <mujoco><asset>

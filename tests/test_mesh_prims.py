@@ -9,8 +9,8 @@ import pytest
 from pxr import Usd, UsdGeom
 
 from scenes import convert_mjcf
-from scenes.mesh_prims import Triangles, read_triangles, write_triangles
-from scenes.meshes import geom_triangles
+from scenes.convert.shapes.meshes import geom_triangles
+from scenes.stage.mesh_prims import Triangles, read_triangles, write_triangles
 
 
 def test_mesh_with_shared_corners_keeps_one_vertex_per_position_normal_and_st(

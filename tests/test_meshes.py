@@ -9,8 +9,8 @@ import pytest
 from datagen.backends.base import Size
 from datagen.backends.registry import open_backend
 from scenes import SampleLayer, Scene, Triangles, convert_mjcf, pinhole
-from scenes.meshes import geom_triangles
-from scenes.obj_objects import merged_objects
+from scenes.convert.shapes.meshes import geom_triangles
+from scenes.sources.files.obj_objects import merged_objects
 
 TETRAHEDRON = "vertex='0 0 0 1 0 0 0 1 0 0 0 1'"
 

@@ -11,8 +11,8 @@ from PIL import Image
 import scenes
 from datagen.backends import Size
 from datagen.backends.errors import BackendError
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mitsuba_geometry import covering_parts
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mitsuba.geometry import covering_parts
 from scenes import SampleLayer, Scene, srgb_decode, srgb_encode
 
 SIZE = Size(32, 24)
@@ -159,7 +159,7 @@ LAMP = '<light name="lamp" pos="0 0 1.5" dir="0 0 -1" diffuse=".7 .7 .7" {more}/
 def test_with_all_lights_off_there_is_no_fill_and_what_mujoco_shows(
     backend: MitsubaBackend, tmp_path: Path, where: str
 ) -> None:
-    from datagen.backends.mujoco import MujocoBackend
+    from datagen.backends.mujoco.backend import MujocoBackend
 
     lamps = {"none": "", "model": LAMP.format(more='active="false"')}
     scene = converted(tmp_path, FLOOR.format(more=lamps.get(where, LAMP.format(more=""))))

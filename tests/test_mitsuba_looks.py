@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from datagen.backends.base import Size
-from datagen.backends.mitsuba import MitsubaBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
 from scenes import SampleLayer, convert_mjcf, srgb_decode
 
 DARK = """

@@ -11,7 +11,7 @@ import pytest
 
 import scenes
 from datagen.backends import Size
-from datagen.backends.mitsuba import MitsubaBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
 from scenes import SampleLayer, Scene
 
 SIZE = Size(64, 48)

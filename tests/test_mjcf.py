@@ -10,7 +10,7 @@ import pytest
 from pxr import Usd, UsdGeom, UsdSemantics
 
 from scenes import AssetError, Scene, SceneError, convert_mjcf, mjcf_scene
-from scenes.config import MjcfSource, ObjectGroup
+from scenes.sources.config import MjcfSource, ObjectGroup
 
 ROOM = """
 <mujoco><statistic meaninertia="1"/>
@@ -201,7 +201,7 @@ def test_a_failed_conversion_leaves_nothing_behind(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("scenes.mjcf.write_stack", full)
+    monkeypatch.setattr("scenes.convert.model.write_stack", full)
     with pytest.raises(SceneError, match=r"out: cannot be written: No space left on device\."):
         convert_mjcf(room, tmp_path / "out")
     assert sorted(f.name for f in tmp_path.iterdir()) == ["room"]
@@ -270,7 +270,7 @@ def test_converters_version_is_part_of_the_cache_key(
     room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = mjcf_scene(MjcfSource(path=room), tmp_path / "cache")
-    monkeypatch.setattr("scenes.converted.CONVERTER", 10**6)
+    monkeypatch.setattr("scenes.sources.converted.CONVERTER", 10**6)
     assert mjcf_scene(MjcfSource(path=room), tmp_path / "cache").folder != first.folder
 
 

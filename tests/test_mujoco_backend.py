@@ -19,11 +19,11 @@ from pxr import Gf, UsdGeom
 
 from datagen.backends.base import Buffers, Size
 from datagen.backends.errors import BackendError
-from datagen.backends.gl import choose_gl
-from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
-from datagen.config import cache_folder
+from datagen.backends.mujoco.backend import MUJOCO_PASSES, MujocoBackend
+from datagen.backends.mujoco.gl import choose_gl
+from datagen.configuration.config import cache_folder
 from scenes import SampleLayer, Scene, convert_mjcf, libero_bundle, libero_scene, pinhole
-from scenes.colors import srgb_decode, srgb_encode
+from scenes.stage.colors import srgb_decode, srgb_encode
 
 pytestmark = pytest.mark.gl
 

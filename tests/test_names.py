@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pxr import Sdf
 
 from scenes import Scene, SceneError, convert_mjcf
-from scenes.config import MjcfSource, ObjectGroup
-from scenes.names import UniqueNames, label_of
+from scenes.sources.config import MjcfSource, ObjectGroup
+from scenes.stage.names import UniqueNames, label_of
 
 
 def test_identifiers_are_valid_and_unique_whatever_the_names() -> None:

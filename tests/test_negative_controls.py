@@ -9,14 +9,14 @@ from PIL import Image
 from pxr import Sdf, Usd, UsdGeom, UsdShade
 
 from datagen.audit.config import LOOKS_LIMITS
-from datagen.audit.looks import compare_looks
+from datagen.audit.measure.looks import compare_looks
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Pass, Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MUJOCO_PASSES, MujocoBackend
 from datagen.labels import Labeler
 from scenes import SampleLayer, Scene, convert_mjcf, srgb_decode, srgb_encode
-from scenes.digests import write_digests
+from scenes.storage.digests import write_digests
 
 pytestmark = pytest.mark.gl
 SIZE = Size(128, 96)

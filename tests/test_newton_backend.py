@@ -16,9 +16,9 @@ from pxr import Gf, UsdGeom
 from datagen.backends.base import Buffers, Size
 from datagen.backends.errors import BackendError
 from datagen.backends.registry import capabilities, open_backend
-from datagen.config import cache_folder
+from datagen.configuration.config import cache_folder
 from scenes import SampleLayer, Scene, convert_mjcf, libero_bundle, libero_scene, pinhole
-from scenes.colors import srgb_decode, srgb_encode
+from scenes.stage.colors import srgb_decode, srgb_encode
 
 if importlib.util.find_spec("newton") is None:
     pytest.skip(
@@ -26,7 +26,7 @@ if importlib.util.find_spec("newton") is None:
         allow_module_level=True,
     )
 
-from datagen.backends.newton import NEWTON_PASSES, NewtonBackend
+from datagen.backends.newton.backend import NEWTON_PASSES, NewtonBackend
 
 pytestmark = pytest.mark.newton
 
@@ -385,7 +385,7 @@ def test_the_registry_states_its_passes_without_importing_it() -> None:
 
 
 def test_a_missing_extra_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "datagen.backends.newton", None)
+    monkeypatch.setitem(sys.modules, "datagen.backends.newton.backend", None)
     with pytest.raises(BackendError, match=r"pip install 'datagen\[newton\]'"):
         open_backend("newton")
 

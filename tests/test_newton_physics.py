@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 from pxr import Gf, Usd, UsdPhysics
 
-from datagen.config import cache_folder
+from datagen.configuration.config import cache_folder
 from scenes import Scene, convert_mjcf, libero_bundle, libero_scene
-from scenes.config import MjcfSource
+from scenes.sources.config import MjcfSource
 
 if importlib.util.find_spec("newton") is None:
     pytest.skip(

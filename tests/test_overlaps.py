@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from datagen.config import RunConfig
-from datagen.pipeline import run
+from datagen.configuration.config import RunConfig
 from datagen.progress import SilentProgress
+from datagen.run.pipeline import run
 from scenes import convert_mjcf
 from writers import read_rows
 

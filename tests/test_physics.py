@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pxr import Usd, UsdGeom, UsdPhysics, UsdShade, UsdValidation
 
 from scenes import Scene, convert_mjcf, matrix_array
-from scenes.masses import FOLLOWER_SHARE
-from scenes.transforms import rigid, rigid_inverse, rotation_from_quaternion
+from scenes.convert.physics.masses import FOLLOWER_SHARE
+from scenes.stage.matrices import rigid, rigid_inverse, rotation_from_quaternion
 
 # A shelf with two drawers, an arm of awkward joints, and things that lie about.
 WORKSHOP = """

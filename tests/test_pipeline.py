@@ -14,10 +14,10 @@ import pytest
 import yaml
 from rich.console import Console
 
-from datagen import pipeline
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.progress import SilentProgress, Summary
 from datagen.report import inspect
+from datagen.run import pipeline
 from writers import PlanError, ReadError, WriteError, held_folder, read_manifest, read_rows
 
 ROOT = Path(__file__).parent.parent

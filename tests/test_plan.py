@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.errors import DatagenError
-from datagen.plan import FramePlan, RunPlan, ScenePlan, StatePlan, build_plan, fingerprint
+from datagen.run.plan import FramePlan, RunPlan, ScenePlan, StatePlan, build_plan, fingerprint
 
 SCENES = (
     ScenePlan("a", "mjcf/a.xml", 0, (StatePlan("s0", 0), StatePlan("s1", 7))),

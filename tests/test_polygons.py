@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scenes.polygons import COARSE, subdivided, triangulated
+from scenes.sources.usd.polygons import COARSE, subdivided, triangulated
 
 L_SHAPE = np.array([[0, 0, 0], [2, 0, 0], [2, 1, 0], [1, 1, 0], [1, 2, 0], [0, 2, 0]], float)
 

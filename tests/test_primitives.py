@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from scenes import primitives
-from scenes.primitives import Surface
-from scenes.tessellation import MUJOCO
+from scenes.convert.shapes import primitives
+from scenes.convert.shapes.primitives import Surface
+from scenes.convert.shapes.tessellation import MUJOCO
 
 SIZE = np.array([0.3, 0.2, 0.5])
 # Area of a regular polygon of 28 corners inside the unit circle.

@@ -8,11 +8,11 @@ import pytest
 from pxr import UsdGeom, UsdPhysics
 
 from scenes import SampleLayer, Scene, convert_mjcf
-from scenes.compilation import compile_mjcf
-from scenes.config import MjcfSource
-from scenes.conversion import Description
-from scenes.mjcf import convert_model
-from scenes.states import Placement
+from scenes.convert.conversion import Description
+from scenes.convert.model import convert_model
+from scenes.convert.states import Placement
+from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.compilation import compile_mjcf
 
 MODEL = """
 <mujoco><asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 2 0 0 0 3"/></asset><worldbody>

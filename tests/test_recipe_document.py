@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from pxr import Usd, UsdGeom
 
-from datagen import pipeline
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.progress import SilentProgress
+from datagen.run import pipeline
 from randomizers import parse_recipe, replay
 from scenes import SampleLayer, Scene
 

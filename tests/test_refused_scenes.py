@@ -13,13 +13,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from datagen import cluster, pipeline
 from datagen.audit.run import audit
 from datagen.cli import app
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.errors import ConfigError, DatagenError
 from datagen.progress import SilentProgress, Summary
-from scenes import AssetError, SceneError, libero
+from datagen.run import cluster, pipeline
+from scenes import AssetError, SceneError
+from scenes.sources.libero import tasks as libero
 from writers import PlanError, read_manifest, read_rows
 
 SCENE = """<mujoco><asset><mesh name="lump" file="{name}.obj" scale=".1 .1 .1"/></asset><worldbody>

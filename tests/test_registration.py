@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from datagen.audit.registration import creases, registration
+from datagen.audit.measure.registration import creases, registration
 
 K = np.array([[100.0, 0.0, 64.0], [0.0, 100.0, 48.0], [0.0, 0.0, 1.0]])
 HEIGHT, WIDTH = 96, 128
@@ -91,7 +91,7 @@ def test_the_audit_names_the_side_whose_picture_is_off(tmp_path: Path) -> None:
     import scenes
     from bench.faults_looks import other_lens
     from bench.planted import Stand
-    from datagen.audit.registration import compare_registration
+    from datagen.audit.measure.registration import compare_registration
     from datagen.backends import Size
 
     (tmp_path / "table.xml").write_text(SCENE)

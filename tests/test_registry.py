@@ -10,7 +10,7 @@ from datagen.backends.registry import capabilities, open_backend
 
 
 def test_capabilities_are_those_of_the_classes() -> None:
-    from datagen.backends.mujoco import MUJOCO_PASSES
+    from datagen.backends.mujoco.backend import MUJOCO_PASSES
 
     assert capabilities()["mujoco"] == MUJOCO_PASSES
     assert {"rgb", "hdr", "normal"} <= capabilities()["mitsuba"]

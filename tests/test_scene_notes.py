@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from datagen.cli import app
-from datagen.scene_notes import scene_notes
+from datagen.run.scene_notes import scene_notes
 
 
 def report(folder: Path, left_out: list[str], approximated: list[str]) -> Path:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from scenes.errors import SceneError
-from scenes.settle import REST_SPEED, settle
+from scenes.sources.libero.settle import REST_SPEED, settle
 
 BOX_OVER_FLOOR = """
 <mujoco>

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datagen import shading as mujoco_formula
 from datagen.backends import Buffers, Size
-from datagen.shading import luminance, mujoco_shading
-from datagen.shading_boxes import box_sizes
+from datagen.shading import formula as mujoco_formula
+from datagen.shading.boxes import box_sizes
+from datagen.shading.formula import luminance, mujoco_shading
 from scenes import Pinhole, SampleLayer, Scene, convert_mjcf, pinhole, srgb_decode
 
 NO_HEADLIGHT = '<headlight active="0"/>'
@@ -176,7 +176,7 @@ def test_luminance_weighs_channels() -> None:
 
 @pytest.mark.gl
 def test_mujocos_own_picture_follows_the_formula(scene_of: SceneOf) -> None:
-    from datagen.backends.mujoco import MujocoBackend
+    from datagen.backends.mujoco.backend import MujocoBackend
 
     assets = '<material name="m" rgba=".4 .5 .6 1" specular=".5" shininess=".3"/>'
     body = """

@@ -10,13 +10,13 @@ import pytest
 from scipy.ndimage import binary_erosion
 
 import scenes
-from datagen.audit.light_import import light_import
+from datagen.audit.measure.light_import import light_import
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Size
-from datagen.backends.mitsuba import PASSES, MitsubaBackend
-from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
+from datagen.backends.mitsuba.backend import PASSES, MitsubaBackend
+from datagen.backends.mujoco.backend import MUJOCO_PASSES, MujocoBackend
 from datagen.labels import Labeler
-from datagen.shading import mujoco_shading
+from datagen.shading.formula import mujoco_shading
 from scenes import SampleLayer
 
 pytestmark = pytest.mark.gl

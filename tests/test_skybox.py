@@ -9,10 +9,10 @@ from PIL import Image
 from pxr import UsdLux
 
 from datagen.backends.base import Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, convert_mjcf
-from scenes.skybox import SKYBOX, Skybox
+from scenes.convert.looks.skybox import SKYBOX, Skybox
 
 SIDES = {
     "right": (230, 20, 20), "left": (20, 230, 20), "up": (20, 20, 230),

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from datagen import pipeline
 from datagen.audit.stored import StoredRun
-from datagen.config import RunConfig
-from datagen.plan import deciding_config
+from datagen.configuration.config import RunConfig
 from datagen.progress import SilentProgress, Summary
-from datagen.sources import plan_scenes
+from datagen.run import pipeline
+from datagen.run.plan import deciding_config
+from datagen.run.sources import plan_scenes
 from writers import read_plan, read_rows
 
 MODEL = """<mujoco><worldbody>

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from datagen.config import RunConfig
+from datagen.configuration.config import RunConfig
 from datagen.errors import ConfigError
-from datagen.pipeline import run
 from datagen.progress import SilentProgress
-from datagen.sources import plan_scenes
+from datagen.run.pipeline import run
+from datagen.run.sources import plan_scenes
 from writers import read_manifest
 
 CASE = Path(__file__).parent / "cases" / "x07-two-scenes-one-file-name"

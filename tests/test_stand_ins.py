@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from datagen.backends.base import Size
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, convert_mjcf
-from scenes.config import MjcfSource
+from scenes.sources.config import MjcfSource
 
 MODEL = """
 <mujoco><worldbody><camera name="c" pos="0 0 5"/>

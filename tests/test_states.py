@@ -8,8 +8,8 @@ import pytest
 from pxr import Usd
 
 from scenes import SampleLayer, Scene, SceneError, convert_mjcf
-from scenes.config import MjcfSource
-from scenes.states import Placement, posed, write_state
+from scenes.convert.states import Placement, posed, write_state
+from scenes.sources.config import MjcfSource
 
 MODEL = """
 <mujoco><worldbody>

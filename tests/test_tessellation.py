@@ -12,16 +12,16 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from datagen.backends import Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MujocoBackend
 from datagen.cli import app
 from scenes import SampleLayer, SceneError, convert_mjcf
-from scenes.config import MjcfSource, UrdfSource
-from scenes.converted import mjcf_scene
-from scenes.meshes import geom_triangles
-from scenes.primitives import ellipsoid
-from scenes.tessellation import MUJOCO, Tessellation, model_tessellation, refine
-from scenes.urdf import compile_urdf
+from scenes.convert.shapes.meshes import geom_triangles
+from scenes.convert.shapes.primitives import ellipsoid
+from scenes.convert.shapes.tessellation import MUJOCO, Tessellation, model_tessellation, refine
+from scenes.sources.config import MjcfSource, UrdfSource
+from scenes.sources.converted import mjcf_scene
+from scenes.sources.urdf.source import compile_urdf
 
 ROUND = """<mujoco><visual><quality {quality}/></visual><worldbody>
 <geom name="ball" size=".4" pos="-.5 .5 0" euler="20 30 0"/>

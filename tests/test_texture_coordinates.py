@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scenes import primitives
-from scenes.mesh_prims import Triangles
-from scenes.primitives import Surface
-from scenes.texture_coordinates import Projection, cube_mapped, flat_st
+from scenes.convert.shapes import primitives
+from scenes.convert.shapes.primitives import Surface
+from scenes.convert.shapes.texture_coordinates import Projection, cube_mapped, flat_st
+from scenes.stage.mesh_prims import Triangles
 
 SIZE = np.array([0.4, 0.1, 0.3])
 

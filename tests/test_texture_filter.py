@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from datagen.audit.similarity import interior, psnr
-from datagen.audit.texture_filter import filtered_albedo
+from datagen.audit.measure.similarity import interior, psnr
+from datagen.audit.measure.texture_filter import filtered_albedo
 from datagen.backends import Buffers, Pass, Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, convert_mjcf, pinhole, srgb_encode
 
 SIZE = Size(96, 64)

@@ -8,8 +8,8 @@ from PIL import Image
 
 import scenes
 from datagen.backends import Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, srgb_encode
 
 pytestmark = pytest.mark.gl

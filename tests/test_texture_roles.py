@@ -11,9 +11,9 @@ from pxr import Usd, UsdShade, UsdValidation
 
 from datagen.backends.base import Size
 from datagen.backends.errors import BackendError
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco_values import ModelValues
-from datagen.backends.newton_values import NEWTON_HONOURED
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.values import ModelValues
+from datagen.backends.newton.values import NEWTON_HONOURED
 from scenes import SampleLayer, Scene, convert_mjcf, srgb_decode
 
 LAYERS = """

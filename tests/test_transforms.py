@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenes.transforms import (
+from scenes.stage.matrices import (
     looking_along,
     quaternion_from_rotation,
     rigid,

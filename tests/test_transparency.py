@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from datagen.audit.looks import compare_looks
-from datagen.audit.transparency import transparent_parts, transparent_pixels
+from datagen.audit.measure.looks import compare_looks
+from datagen.audit.measure.transparency import transparent_parts, transparent_pixels
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mujoco import MUJOCO_PASSES, MujocoBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mujoco.backend import MUJOCO_PASSES, MujocoBackend
 from datagen.labels import Labeler
 from scenes import SampleLayer, convert_mjcf
 

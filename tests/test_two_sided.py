@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scenes.mesh_prims import Triangles
-from scenes.two_sided import front_sides
+from scenes.convert.shapes.two_sided import front_sides
+from scenes.stage.mesh_prims import Triangles
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]] * 2, np.float32)
 NORMALS = np.repeat([[0, 0, 1], [0, 0, -1]], 4, axis=0).astype(np.float32)

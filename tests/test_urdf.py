@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from datagen.cli import app
 from scenes import AssetError, Scene, convert_urdf, pinhole, urdf_scene
-from scenes.config import AddedCamera, ObjectGroup, UrdfSource
-from scenes.urdf import compile_urdf
+from scenes.sources.config import AddedCamera, ObjectGroup, UrdfSource
+from scenes.sources.urdf.source import compile_urdf
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 ARM = """<?xml version="1.0"?><robot name="Tiny Arm">{more}

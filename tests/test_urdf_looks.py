@@ -11,7 +11,7 @@ import pytest
 from pxr import UsdGeom
 
 from scenes import AssetError, Scene, convert_urdf
-from scenes.config import UrdfSource
+from scenes.sources.config import UrdfSource
 
 CASES = Path(__file__).parent / "cases"
 

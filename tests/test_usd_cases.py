@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pxr import UsdGeom, UsdShade
 
 from scenes import Scene, convert_usd, srgb_encode
-from scenes.config import UsdSource
+from scenes.sources.config import UsdSource
 
 CASES = Path(__file__).parent / "cases"
 

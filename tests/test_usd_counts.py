@@ -9,8 +9,8 @@ from pxr import Sdf, Usd
 from usd_stages import HEADER, mesh, write
 
 from scenes import AssetError, convert_usd
-from scenes.config import UsdSource
-from scenes.usd_counts import _Counts  # pyright: ignore[reportPrivateUsage]
+from scenes.sources.config import UsdSource
+from scenes.sources.usd.reading.counts import _Counts
 
 CASES = Path(__file__).parent / "cases"
 

@@ -8,9 +8,9 @@ from pxr import Sdf
 from usd_stages import mesh, write
 
 from scenes import AssetError
-from scenes.config import UsdSource
-from scenes.usd_files import UsdFiles, usd_files
-from scenes.usd_stage import open_usd
+from scenes.sources.config import UsdSource
+from scenes.sources.usd.reading.files import UsdFiles, usd_files
+from scenes.sources.usd.reading.stage import open_usd
 
 REFERRING = 'def "thing" (prepend references = @{file}@) {{}}'
 

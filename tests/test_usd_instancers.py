@@ -12,7 +12,7 @@ from pxr import UsdGeom
 from usd_stages import mesh, translate, write
 
 from scenes import AssetError, Scene, convert_usd
-from scenes.config import UsdSource
+from scenes.sources.config import UsdSource
 
 CASES = Path(__file__).parent / "cases"
 

@@ -8,10 +8,10 @@ import pytest
 from usd_stages import mesh, opened, translate
 
 from scenes import convert_usd, srgb_decode
-from scenes.config import UsdSource
-from scenes.usd_lights import Lighting, read_lighting
-from scenes.usd_prims import read_prims
-from scenes.usd_stage import UsdStage
+from scenes.sources.config import UsdSource
+from scenes.sources.usd.lights import Lighting, read_lighting
+from scenes.sources.usd.reading.prims import read_prims
+from scenes.sources.usd.reading.stage import UsdStage
 
 RADIUS = math.sqrt(3)
 

@@ -8,10 +8,10 @@ from PIL import Image
 from usd_stages import SQUARE, mesh, opened, write
 
 from scenes import AssetError, Scene, convert_usd, srgb_encode
-from scenes.config import UsdSource
-from scenes.usd_looks import Looks, UsdLook
-from scenes.usd_parts import UsdPart, read_parts
-from scenes.usd_stage import UsdStage
+from scenes.sources.config import UsdSource
+from scenes.sources.usd.looks.looks import Looks, UsdLook
+from scenes.sources.usd.parts import UsdPart, read_parts
+from scenes.sources.usd.reading.stage import UsdStage
 
 ST = 'texCoord2f[] primvars:st = [(0,0),(1,0),(1,1),(0,1)] (interpolation = "vertex")\n'
 BOUND = "rel material:binding = </W/look>\n"

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from usd_stages import CUBE, CUBE_POINTS, SQUARE, mesh, opened, write
 
 from scenes import AssetError, Scene, convert_usd
-from scenes.config import UsdSource
-from scenes.usd_gprims import SHAPES, shape_triangles
-from scenes.usd_looks import Looks
-from scenes.usd_meshes import UsdTriangles, mesh_triangles
-from scenes.usd_parts import UsdPart, read_parts
+from scenes.sources.config import UsdSource
+from scenes.sources.usd.gprims import SHAPES, shape_triangles
+from scenes.sources.usd.looks.looks import Looks
+from scenes.sources.usd.meshes import UsdTriangles, mesh_triangles
+from scenes.sources.usd.parts import UsdPart, read_parts
 
 
 def triangles(folder: Path, content: str, prim: str = "/W/m") -> UsdTriangles:

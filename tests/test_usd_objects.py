@@ -8,8 +8,8 @@ import pytest
 from usd_stages import CUBE, mesh, translate, write
 
 from scenes import Scene, SceneError, convert_usd
-from scenes.config import UsdObject, UsdSource
-from scenes.usd_objects import short_names
+from scenes.sources.config import UsdObject, UsdSource
+from scenes.sources.usd.objects import short_names
 
 LABEL = '(prepend apiSchemas = ["SemanticsLabelsAPI:class"]) '
 LABELS = 'token[] semantics:labels:class = ["{}"]\n'

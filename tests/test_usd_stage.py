@@ -8,10 +8,10 @@ import pytest
 from usd_stages import CUBE, SQUARE, mesh, opened, translate, write
 
 from scenes import AssetError
-from scenes.config import UsdSource
-from scenes.usd_scene import compile_usd
-from scenes.usd_stage import open_usd
-from scenes.usd_unread import note_unread
+from scenes.sources.config import UsdSource
+from scenes.sources.usd.build import compile_usd
+from scenes.sources.usd.reading.stage import open_usd
+from scenes.sources.usd.reading.unread import note_unread
 
 
 def bare(folder: Path, metadata: str) -> Path:

@@ -14,7 +14,7 @@ from pxr import UsdGeom, UsdShade
 from usd_stages import write
 
 from scenes import Scene, convert_usd, srgb_decode
-from scenes.config import UsdSource
+from scenes.sources.config import UsdSource
 
 CASES = Path(__file__).parent / "cases"
 

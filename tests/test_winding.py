@@ -11,11 +11,11 @@ import pytest
 
 from datagen.backends import Size
 from datagen.backends.base import Backend
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.exposure import EXPOSURE, scene_exposure
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.run.exposure import EXPOSURE, scene_exposure
 from scenes import AssetError, SampleLayer, Scene, convert_mjcf, convert_usd
-from scenes.config import UsdSource
-from scenes.winding import opposed_edges
+from scenes.convert.shapes.winding import opposed_edges
+from scenes.sources.config import UsdSource
 
 CASES = Path(__file__).parent / "cases"
 WEDGE = CASES / "a52-inconsistent-winding"
@@ -140,7 +140,7 @@ def test_a_room_seen_from_inside_is_lit_as_if_its_walls_looked_inward(
 def test_a_room_seen_from_inside_is_as_bright_as_mujocos_with_walls_that_look_inward(
     room: dict[str, float], tmp_path: Path
 ) -> None:
-    from datagen.backends.mujoco import MujocoBackend
+    from datagen.backends.mujoco.backend import MujocoBackend
 
     # MuJoCo lights meshes at their vertices: many stand for a light at each pixel.
     drawn = means(turned_room(tmp_path / "turned", 24), MujocoBackend())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scenes.config import UsdSource
-from scenes.usd_stage import UsdStage, open_usd
+from scenes.sources.config import UsdSource
+from scenes.sources.usd.reading.stage import UsdStage, open_usd
 
 HEADER = '#usda 1.0\n(\n defaultPrim = "W"\n metersPerUnit = {unit}\n upAxis = "{up}"\n)\n'
 CUBE_POINTS = [(x, y, z) for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]

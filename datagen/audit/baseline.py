@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from datagen.audit.view import Side
 from datagen.audit.views import ShownView
 from datagen.backends import Buffers
-from datagen.shading import luminance
-from datagen.versions import version_changes
+from datagen.run.versions import version_changes
+from datagen.shading.formula import luminance
 from scenes import Pinhole
 from writers import ReadError
 from writers.atomic import atomic_file

@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from datagen.audit.page import write_page
+from datagen.audit.pages.page import write_page
+from datagen.audit.pages.terminal import summary_lines
 from datagen.audit.results import AuditResults, write_results
 from datagen.audit.run import audit, audit_against, audit_run
-from datagen.audit.terminal import summary_lines
-from datagen.config import load_config
+from datagen.configuration.config import load_config
 from datagen.errors import ConfigError
 from datagen.progress import TerminalProgress
 from datagen.stopwatch import Stopwatch

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from datagen.audit.metrics import METRICS, family
+from datagen.audit.measure.metrics import METRICS, family
 
 AuditBackend = Literal["mujoco", "mitsuba", "newton"]
 

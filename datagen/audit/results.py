@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from datagen.audit.config import Threshold
-from datagen.audit.findings import Finding
+from datagen.audit.diagnose.findings import Finding
 from datagen.audit.thresholds import Verdict
 from writers import write_atomically
 

@@ -12,17 +12,17 @@ from typing import Any
 from datagen.audit.baseline import Baseline, BaselineWriter
 from datagen.audit.caveats import read_caveats
 from datagen.audit.config import Threshold, flat
-from datagen.audit.measure import Compare, compare_everything, measure
+from datagen.audit.measure.measure import Compare, compare_everything, measure
 from datagen.audit.results import AuditResults, AuditView, Kind, StoredRow
 from datagen.audit.stored import StoredRun, remade_rows
 from datagen.audit.views import ShownView, Wanted, planned_views, shown_views
-from datagen.config import RunConfig
-from datagen.plan import RunPlan, build_plan, choose_cameras, know_cameras
-from datagen.preparation import PreparedScenes, prepare_scenes, scene_cameras
+from datagen.configuration.config import RunConfig
 from datagen.progress import RunProgress
-from datagen.sources import plan_scenes
+from datagen.run.plan import RunPlan, build_plan, choose_cameras, know_cameras
+from datagen.run.preparation import PreparedScenes, prepare_scenes, scene_cameras
+from datagen.run.sources import plan_scenes
+from datagen.run.versions import library_versions, version_changes
 from datagen.stopwatch import Stopwatch
-from datagen.versions import library_versions, version_changes
 
 
 def audit(

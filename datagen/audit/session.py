@@ -9,11 +9,11 @@ from pathlib import Path
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Backend, Buffers, Pass, Size
 from datagen.backends.registry import capabilities, open_backend
-from datagen.config import RunConfig
-from datagen.exposure import scene_exposure
-from datagen.plan import FramePlan, ScenePlan, ShardPlan
-from datagen.preparation import PreparedScene
-from datagen.shard_job import SceneSession, ShardJob, backend_options
+from datagen.configuration.config import RunConfig
+from datagen.run.exposure import scene_exposure
+from datagen.run.plan import FramePlan, ScenePlan, ShardPlan
+from datagen.run.preparation import PreparedScene
+from datagen.run.shard_job import SceneSession, ShardJob, backend_options
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome
 from scenes import SampleLayer, Scene

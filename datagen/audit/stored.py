@@ -15,13 +15,13 @@ from datagen.audit.session import AuditSession
 from datagen.audit.views import Wanted
 from datagen.backends import Size
 from datagen.backends.registry import capabilities
-from datagen.config import RunConfig
-from datagen.config_file import apply_overrides
+from datagen.configuration.config import RunConfig
+from datagen.configuration.file import apply_overrides
 from datagen.errors import ConfigError
-from datagen.plan import RunPlan
 from datagen.report.selection import shares, spread
 from datagen.report.shards import RunShards, View
-from datagen.source_paths import released_scenes
+from datagen.run.plan import RunPlan
+from datagen.run.source_paths import released_scenes
 from scenes import SampleLayer
 from writers import PLAN_NAME, ReadError, Row, read_plan
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from datagen.audit.config import Threshold
-from datagen.audit.metrics import OBJECTS, family
+from datagen.audit.measure.metrics import OBJECTS, family
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from datagen.audit.session import AuditSession
 from datagen.audit.view import Side
-from datagen.cluster import threads_per_worker
-from datagen.config import RunConfig
-from datagen.plan import FramePlan, RunPlan, ScenePlan
-from datagen.preparation import PreparedScene, class_table
+from datagen.configuration.config import RunConfig
 from datagen.progress import RunProgress
+from datagen.run.cluster import threads_per_worker
+from datagen.run.plan import FramePlan, RunPlan, ScenePlan
+from datagen.run.preparation import PreparedScene, class_table
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome
 from scenes import SampleLayer
@@ -66,7 +66,7 @@ def shown_views(
     """
     variant = "none"
     if "mitsuba" in (*config.backends, *config.audit.backends):
-        from datagen.backends.mitsuba_variant import pick_variant
+        from datagen.backends.mitsuba.variant import pick_variant
 
         variant = pick_variant(config.mitsuba.variant)
     classes = class_table(prepared)

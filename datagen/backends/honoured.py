@@ -9,8 +9,8 @@ from pxr import Sdf, UsdGeom, UsdShade
 
 from datagen.backends.errors import BackendError
 from scenes import SampleLayer, Scene
-from scenes.sample import TRANSFORM
-from scenes.texture_roles import gives_color
+from scenes.convert.looks.texture_roles import gives_color
+from scenes.stage.sample import TRANSFORM
 
 LENS = frozenset(
     {

@@ -23,14 +23,16 @@ class _Entry:
 
 
 _BACKENDS = {
-    "mitsuba": _Entry("datagen.backends.mitsuba", "MitsubaBackend", frozenset(get_args(Pass))),
+    "mitsuba": _Entry(
+        "datagen.backends.mitsuba.backend", "MitsubaBackend", frozenset(get_args(Pass))
+    ),
     "mujoco": _Entry(
-        "datagen.backends.mujoco",
+        "datagen.backends.mujoco.backend",
         "MujocoBackend",
         frozenset({"rgb", "part", "depth", "distance", "albedo", "position"}),
     ),
     "newton": _Entry(
-        "datagen.backends.newton",
+        "datagen.backends.newton.backend",
         "NewtonBackend",
         frozenset({"rgb", "part", "depth", "distance", "normal", "albedo", "position"}),
         extra="newton",

@@ -8,9 +8,9 @@
 * `blown`: of the pixels that show something, `BLOWN_SHARE` or more are pure white.
 
 `dark` and `blown` need something to be shown. A run adds `unusual_exposure` to path-traced views of
-a scene whose exposure lies outside `datagen.exposure.EXPOSURE_RANGE`, and `objects_overlap` where
-two objects, one of them on a free joint, overlap by more than 5 mm in the state as it was authored,
-before anything is drawn.
+a scene whose exposure lies outside `datagen.run.exposure.EXPOSURE_RANGE`, and `objects_overlap`
+where two objects, one of them on a free joint, overlap by more than 5 mm in the state as it was
+authored, before anything is drawn.
 """
 
 from __future__ import annotations

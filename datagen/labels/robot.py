@@ -8,8 +8,8 @@ import numpy as np
 
 from datagen.labels.affine import Floats, compose
 from scenes import SampleLayer
-from scenes.info import RobotInfo
-from scenes.transforms import quaternion_from_rotation
+from scenes.stage.info import RobotInfo
+from scenes.stage.matrices import quaternion_from_rotation
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Numbers of a pair of views."""

@@ -1,0 +1,1 @@
+"""An audit as a page and as text."""

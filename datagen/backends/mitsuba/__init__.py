@@ -1,0 +1,1 @@
+"""Mitsuba: path tracing on CPU or GPU."""

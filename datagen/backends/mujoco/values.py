@@ -1,0 +1,235 @@
+"""Values of a sample written into the arrays of a compiled MuJoCo model."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+from pxr import Sdf, UsdShade
+
+from datagen.backends.errors import BackendError
+from datagen.backends.honoured import LENS, PLACED, Honoured, is_visible
+from scenes import SampleLayer, Scene
+from scenes.stage.colors import srgb_encode
+
+LIGHT_COUNT_MAX = 8
+"""Lights that OpenGL's fixed pipeline draws, the headlight included."""
+
+_LIGHT_ARRAYS = {
+    "datagen:ambient": "light_ambient",
+    "datagen:specular": "light_specular",
+    "datagen:attenuation": "light_attenuation",
+    "datagen:cutoff": "light_cutoff",
+    "datagen:exponent": "light_exponent",
+    "datagen:castShadow": "light_castshadow",
+}
+
+_LIGHT = PLACED | {
+    "inputs:color",
+    "inputs:intensity",
+    "datagen:ambient",
+    "datagen:specular",
+    "datagen:castShadow",
+}
+
+MUJOCO_HONOURED = Honoured(
+    backend="mujoco",
+    shown={
+        "part": PLACED,
+        "Camera": LENS,
+        "DistantLight": _LIGHT,
+        "SphereLight": _LIGHT | {"datagen:attenuation", "datagen:cutoff", "datagen:exponent"},
+        "/World": frozenset(
+            f"datagen:headlight:{name}" for name in ("active", "ambient", "diffuse", "specular")
+        ),
+        "UsdPreviewSurface": frozenset({"inputs:diffuseColor", "inputs:opacity"}),
+        "UsdUVTexture": frozenset({"inputs:scale"}),
+    },
+    # The picture's aspect ratio decides the horizontal field of view; fill and exposure match a
+    # path tracer to MuJoCo.
+    neutral=frozenset({"horizontalAperture", "datagen:fill", "datagen:exposure"}),
+)
+"""Attributes that the MuJoCo backend shows; a sample that changes any other is refused."""
+
+_ARRAYS = (
+    "geom_group",
+    "geom_rgba",
+    "light_active",
+    "light_ambient",
+    "light_attenuation",
+    "light_castshadow",
+    "light_cutoff",
+    "light_diffuse",
+    "light_exponent",
+    "light_specular",
+    "mat_emission",
+    "mat_reflectance",
+)
+_HEADLIGHT = ("active", "ambient", "diffuse", "specular")
+_SHADES = ("inputs:diffuseColor", "inputs:opacity", "inputs:scale")
+_DRAWN, _HIDDEN = 0, 5
+_DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1.0], np.float32)
+_UNIT_TOLERANCE = 1e-6
+
+
+class ModelValues:
+    """Brings a model and its data to what a sample shows.
+
+    Every array starts from the compiled model's own values each time, so nothing of an earlier
+    sample stays.
+    """
+
+    def __init__(self, scene: Scene, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        self._scene = scene
+        self._model = model
+        self._data = data
+        info = scene.info
+        self._geoms = np.array([part.geom_id for part in info.parts], dtype=np.intp)
+        self._cameras = np.array([camera.camera_id for camera in info.cameras], dtype=np.intp)
+        self._lights = np.array([light.light_id for light in info.lights], dtype=np.intp)
+        self._light_ids = {light.path: light.light_id for light in info.lights}
+        self._posed = [item.path for item in (*info.parts, *info.cameras, *info.lights)]
+        self._geoms_by_material: dict[Sdf.Path, list[int]] | None = None
+        model.geom_group[:] = _HIDDEN
+        self._arrays = {name: getattr(model, name).copy() for name in _ARRAYS}
+        self._headlight = _headlight(model)
+
+    def apply(self, sample: SampleLayer) -> None:
+        """Show a sample; its layer is already over the stage.
+
+        Raises:
+            BackendError: The sample changes what MuJoCo's renderer cannot show.
+        """
+        MUJOCO_HONOURED.require(self._scene, sample)
+        self._restore()
+        for path in sorted(sample.paths):
+            if path.name in PLACED:
+                continue
+            if sample.get(str(path)) != self._scene.authored(path):
+                self._set(path, sample.get(str(path)))
+        self._write_visibility(any(path.name == "visibility" for path in sample.paths))
+        self._write_poses()
+        lights = int(np.count_nonzero(self._model.light_active))
+        lights += int(self._model.vis.headlight.active)
+        if lights > LIGHT_COUNT_MAX:
+            raise BackendError(
+                f"{self._scene.info.scene_id}: {lights} lights shine (with the headlight), MuJoCo "
+                f"draws at most {LIGHT_COUNT_MAX}; make some invisible or leave the backend out."
+            )
+
+    @contextmanager
+    def unlit(self) -> Generator[None]:
+        """Let the model show rgba times texture alone, until the block ends."""
+        model, head = self._model, self._model.vis.headlight
+        names = ("light_active", "mat_emission", "mat_reflectance")
+        arrays = {name: getattr(model, name).copy() for name in names}
+        headlight = _headlight(model)
+        for name in names:
+            getattr(model, name)[:] = 0
+        head.active = 1
+        head.ambient[:], head.diffuse[:], head.specular[:] = 1.0, 0.0, 0.0
+        try:
+            yield
+        finally:
+            for name, values in arrays.items():
+                getattr(model, name)[:] = values
+            _set_headlight(model, headlight)
+
+    def _restore(self) -> None:
+        for name, values in self._arrays.items():
+            getattr(self._model, name)[:] = values
+        _set_headlight(self._model, self._headlight)
+
+    def _write_poses(self) -> None:
+        transforms = np.stack(self._scene.world_transforms(self._posed))
+        R, t = transforms[:, :3, :3], transforms[:, :3, 3]
+        skew = np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
+        handed = np.einsum("ni,ni->n", np.cross(R[:, 0], R[:, 1]), R[:, 2])
+        wrong = ~(skew < _UNIT_TOLERANCE) | ~np.isfinite(t).all(axis=1) | (handed < 0)
+        if wrong.any():
+            path = self._posed[int(np.flatnonzero(wrong)[0])]
+            raise BackendError(
+                f"{self._scene.info.scene_id}: {path}: its world pose is not finite or holds "
+                "scale, shear or a mirror; MuJoCo shows rotation and translation only."
+            )
+        ends = np.cumsum([len(self._geoms), len(self._cameras), len(self._lights)])
+        geoms, cameras, lights = (slice(a, b) for a, b in zip((0, *ends[:2]), ends, strict=True))
+        data = self._data
+        data.geom_xpos[self._geoms] = t[geoms]
+        data.geom_xmat[self._geoms] = R[geoms].reshape(-1, 9)
+        data.cam_xpos[self._cameras] = t[cameras]
+        data.cam_xmat[self._cameras] = R[cameras].reshape(-1, 9)
+        data.light_xpos[self._lights] = t[lights]
+        data.light_xdir[self._lights] = -R[lights, :, 2]
+
+    def _write_visibility(self, stated: bool) -> None:
+        """Show what the stage shows; lights only follow a visibility that the sample states."""
+        parts = self._scene.info.parts
+        self._model.geom_group[self._geoms] = [
+            _DRAWN if is_visible(self._scene, part.path) else _HIDDEN for part in parts
+        ]
+        if stated:
+            for path, light in self._light_ids.items():
+                self._model.light_active[light] = is_visible(self._scene, path)
+
+    def _set(self, path: Sdf.Path, value: Any) -> None:
+        prim, name = str(path.GetPrimPath()), path.name
+        light = self._light_ids.get(prim)
+        if light is not None and name in _LIGHT_ARRAYS:
+            getattr(self._model, _LIGHT_ARRAYS[name])[light] = value
+        elif light is not None and name in ("inputs:color", "inputs:intensity"):
+            self._model.light_diffuse[light] = self._diffuse(prim)
+        elif name.startswith("datagen:headlight:"):
+            _set_headlight(self._model, {name.rpartition(":")[2]: np.asarray(value)})
+        elif name in _SHADES:
+            self._set_shade(path, value)
+
+    def _diffuse(self, light: str) -> NDArray[np.float64]:
+        # The contract of the stage: colour times relative intensity is the decoded diffuse.
+        value = self._scene.value
+        intensity = value(f"{light}.inputs:intensity") / value(f"{light}.datagen:unitIntensity")
+        return srgb_encode(np.asarray(value(f"{light}.inputs:color"), np.float64) * intensity)
+
+    def _set_shade(self, path: Sdf.Path, value: Any) -> None:
+        geoms = self._geoms_of(path.GetPrimPath().GetParentPath())
+        rgba = self._model.geom_rgba
+        materials = self._model.geom_matid[geoms]
+        inherits = (materials >= 0) & (rgba[geoms] == _DEFAULT_RGBA).all(axis=1)
+        shown = rgba[geoms]
+        shown[inherits] = self._model.mat_rgba[materials[inherits]]
+        if path.name == "inputs:opacity":
+            shown[:, 3] = value
+        else:
+            shown[:, :3] = srgb_encode(np.asarray(value, np.float64)[:3])
+        # MuJoCo takes a geom's rgba only where it differs from the default.
+        shown[(shown == _DEFAULT_RGBA).all(axis=1), 0] = np.nextafter(
+            np.float32(0.5), np.float32(1)
+        )
+        rgba[geoms] = shown
+
+    def _geoms_of(self, material: Sdf.Path) -> list[int]:
+        if self._geoms_by_material is None:
+            self._geoms_by_material = {}
+            for part in self._scene.info.parts:
+                prim = self._scene.stage.GetPrimAtPath(part.path)
+                bound, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+                geoms = self._geoms_by_material.setdefault(bound.GetPath(), [])
+                geoms.append(part.geom_id)
+        return self._geoms_by_material.get(material, [])
+
+
+def _headlight(model: mujoco.MjModel) -> dict[str, NDArray[Any]]:
+    return {name: np.array(getattr(model.vis.headlight, name)) for name in _HEADLIGHT}
+
+
+def _set_headlight(model: mujoco.MjModel, values: dict[str, NDArray[Any]]) -> None:
+    head = model.vis.headlight
+    for name, value in values.items():
+        if name == "active":
+            head.active = int(value)
+        else:
+            getattr(head, name)[:] = value

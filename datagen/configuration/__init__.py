@@ -1,0 +1,1 @@
+"""Settings of a run: files, keys, and what is wrong with them."""

@@ -1,0 +1,255 @@
+"""Settings of a run: one YAML file, one root model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from datagen.audit.config import AuditConfig
+from datagen.backends.base import Pass
+from datagen.backends.registry import capabilities
+from datagen.configuration.errors import validation_sentences
+from datagen.configuration.file import apply_overrides, read_yaml
+from datagen.errors import ConfigError
+from randomizers import RandomizeSection
+from scenes.sources.config import CameraChoice, ConversionLimits, SourceConfig
+from writers import OutputConfig
+
+SamplesPerPixel = Literal[1, 4, 16, 64, 256, 1024, 4096]
+BackendName = Literal["mitsuba", "mujoco", "newton"]
+PassName = Literal["distance", "normal", "albedo", "hdr"]
+PictureSide = Annotated[int, Field(gt=0, le=8192)]
+CACHE_VARIABLE = "DATAGEN_CACHE"
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
+
+
+class MitsubaConfig(_Settings):
+    """Settings of the path tracer."""
+
+    spp: int = 16
+    """Samples per pixel, a power of four: with others the picture could not be made again."""
+
+    denoise: bool = True
+    """Denoise the picture (Open Image Denoise)."""
+
+    max_depth: int = Field(default=8, ge=1, le=64)
+    """Longest path, in segments; 8 is within 1 % of 16."""
+
+    variant: Literal["auto", "llvm", "scalar", "cuda"] = "auto"
+    """Kind of renderer; `auto` takes the fastest one that works on the machine."""
+
+    soft_copies: int = Field(default=12, ge=1, le=256)
+    """Points that stand for each light's extent; 1 gives hard shadows."""
+
+    cull_back_faces: bool = False
+    """Look through surfaces seen from behind in labels and depth, as MuJoCo does."""
+
+    @field_validator("spp")
+    @classmethod
+    def _power_of_four(cls, value: int) -> int:
+        allowed = get_args(SamplesPerPixel)
+        if value not in allowed:
+            raise ValueError(f"should be one of {', '.join(map(str, allowed))}")
+        return value
+
+
+class MujocoConfig(_Settings):
+    """Settings of MuJoCo's renderer."""
+
+    colorspace: Literal["native", "display"] = "native"
+    """`native`: as MuJoCo shows it; `display`: no texture is linearised."""
+
+    samples: int | None = Field(default=None, ge=0, le=64)
+    """Samples per pixel of the picture; none: what the model says."""
+
+
+def cache_folder() -> Path:
+    """Folder of converted scenes: $DATAGEN_CACHE, else datagen in the user's cache folder."""
+    if named := os.environ.get(CACHE_VARIABLE):
+        return Path(named).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "datagen"
+
+
+class RunConfig(_Settings):
+    """Everything that one run is made from.
+
+    Paths are taken from the current folder. Only `output`, `cache`, `workers` and `conversion`
+    do not decide what the rows hold.
+    """
+
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    """Seed of every random draw."""
+
+    output: Path
+    """Run folder; it is made, and a run that was stopped goes on in it."""
+
+    workers: int = Field(default=1, ge=1, le=1024)
+    """Processes that render; the rows do not depend on their number."""
+
+    cache: Path = Field(default_factory=cache_folder)
+    """Folder of converted scenes, shared by all runs; by default $DATAGEN_CACHE, else
+    $XDG_CACHE_HOME/datagen, else ~/.cache/datagen."""
+
+    scenes: tuple[SourceConfig, ...] = Field(min_length=1)
+    """What the scenes are made from."""
+
+    conversion: ConversionLimits = ConversionLimits()
+    """What reading and converting one scene may take; one that takes more is refused."""
+
+    samples_per_state: int = Field(default=1, ge=1, le=10_000_000)
+    """Samples of each state; each is an episode of one frame with draws of its own."""
+
+    limit: int | None = Field(default=None, ge=1)
+    """Make only the first frames of the plan, as many as hold this number of rows."""
+
+    cameras: CameraChoice
+    """Cameras by name, or `all`; every scene must have them that has no `cameras` of its own."""
+
+    size: tuple[PictureSide, PictureSide] = (256, 256)
+    """Width and height of the pictures [pixel]."""
+
+    backends: tuple[BackendName, ...] = Field(default=("mitsuba",), min_length=1)
+    """Renderers; each gives a row for every camera."""
+
+    passes: tuple[PassName, ...] = ()
+    """What is stored beside picture, depth and label maps, where a backend has it."""
+
+    mitsuba: MitsubaConfig = MitsubaConfig()
+    """Settings of the path tracer."""
+
+    mujoco: MujocoConfig = MujocoConfig()
+    """Settings of MuJoCo's renderer."""
+
+    randomize: RandomizeSection = ()
+    """What is varied from sample to sample: a mapping of names to settings, or a list."""
+
+    parquet: OutputConfig = OutputConfig()
+    """Settings of the output files."""
+
+    audit: AuditConfig = Field(default=AuditConfig(), exclude=True)
+    """What `datagen audit` compares and lets pass; not a part of what decides the rows."""
+
+    _file: str = PrivateAttr(default="config")
+    _given: Mapping[str, str] = PrivateAttr(default_factory=dict[str, str])
+
+    @field_validator("output", "cache")
+    @classmethod
+    def _expand_home(cls, value: Path) -> Path:
+        if str(value) == ".":
+            raise ValueError("should name a folder of its own")
+        return value.expanduser()
+
+    @field_validator("cameras", "backends", "passes")
+    @classmethod
+    def _refuse_repeats(cls, value: tuple[str, ...] | str) -> tuple[str, ...] | str:
+        if isinstance(value, tuple) and len(set(value)) < len(value):
+            raise ValueError("lists something twice")
+        return value
+
+    @model_validator(mode="after")
+    def _every_pass_has_a_backend(self) -> RunConfig:
+        offered = capabilities()
+        for name in self.passes:
+            able = [backend for backend in offered if name in offered[backend]]
+            if not set(able) & set(self.backends):
+                raise ValueError(
+                    f"the pass {name!r} needs one of the backends {', '.join(able)}; "
+                    f"backends lists {', '.join(self.backends)}"
+                )
+        return self
+
+    @property
+    def buffers(self) -> frozenset[Pass]:
+        """Passes to ask a backend for, where it has them."""
+        return frozenset({"rgb", "part", "depth", *self.passes})
+
+    @property
+    def file(self) -> str:
+        """File that the config was read from, for messages."""
+        return self._file
+
+    def problem(self, sentence: str) -> ConfigError:
+        """Make the error for a problem found after validation; it starts with the dotted key."""
+        return ConfigError(f"{_origin(sentence, self._given, self._file)}: {sentence}")
+
+    @classmethod
+    def from_data(
+        cls, data: object, file: str = "config", given: Mapping[str, str] | None = None
+    ) -> RunConfig:
+        """Validate plain data, as it comes from YAML or JSON.
+
+        Args:
+            data: The data.
+            file: What to call its origin in an error.
+            given: Keys whose values do not come from the file, with what to call their origin.
+
+        Raises:
+            ConfigError: One line per problem: file, dotted key, value, what is allowed.
+        """
+        try:
+            text = json.dumps(data)
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{file}: a part of it contains itself.") from error
+        try:
+            config = cls.model_validate_json(text)
+        except ValidationError as error:
+            sentences = validation_sentences(error, cls, data)
+            raise ConfigError(
+                "\n".join(f"{_origin(line, given or {}, file)}: {line}" for line in sentences)
+            ) from error
+        config._file, config._given = file, given or {}
+        return config
+
+
+def load_config(
+    path: Path, overrides: Iterable[str] = (), options: Mapping[str, str | int] | None = None
+) -> RunConfig:
+    """Read a config file and set values on top of it.
+
+    Args:
+        path: YAML file.
+        overrides: Values to set, each as `a.b.0.c=value` with the value in YAML.
+        options: Values of top-level keys that replace all others.
+
+    Raises:
+        ConfigError: One line per problem: file, dotted key, value, what is allowed.
+    """
+    data = read_yaml(path)
+    overrides = tuple(overrides)
+    apply_overrides(data, overrides)
+    given = {text.partition("=")[0].strip(): f"--set {text}" for text in overrides}
+    given |= {key: f"--{key} {value}" for key, value in (options or {}).items()}
+    return RunConfig.from_data(data | dict(options or {}), str(path), given)
+
+
+def _origin(sentence: str, given: Mapping[str, str], file: str) -> str:
+    """Name where the value of the key comes from with which a sentence begins."""
+    key = sentence.partition(":")[0]
+    # The last one that was given is the one that counts.
+    for name, origin in reversed(list(given.items())):
+        if key == name or key.startswith(f"{name}.") or name.startswith(f"{key}."):
+            return origin
+    return file

@@ -1,0 +1,339 @@
+"""What a run needs before any rendering: scenes built or found, names checked, jobs laid out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from datagen.configuration.config import RunConfig
+from datagen.progress import RunProgress, counted
+from datagen.run.cluster import threads_per_worker
+from datagen.run.plan import (
+    RunPlan,
+    ScenePlan,
+    build_plan,
+    choose_cameras,
+    deciding_config,
+    fingerprint,
+    know_cameras,
+)
+from datagen.run.shard_job import ShardJob
+from datagen.run.sources import check_cameras, plan_scenes
+from datagen.run.versions import library_versions
+from randomizers import bind
+from scenes import (
+    Bundle,
+    BundleRequest,
+    Converter,
+    MissingExtraError,
+    Scene,
+    SceneError,
+    SceneInfo,
+    StorageError,
+    libero_scene,
+    try_libero_bundles,
+)
+from scenes.sources.config import LiberoSource
+from writers import WriteError, label_bits
+from writers.codecs import LabelBits
+
+_NO_VARIANT = "none"
+
+
+@dataclass(frozen=True)
+class PreparedScene:
+    """A converted scene of the run."""
+
+    folder: Path
+    info: SceneInfo
+
+
+@dataclass(frozen=True)
+class PreparedScenes:
+    """What became of the scenes of a plan; at least one is there."""
+
+    scenes: Mapping[str, PreparedScene]
+    """Scenes by the plan's scene id."""
+    refused: Mapping[str, str]
+    """Why the others were refused, one sentence by scene id."""
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run that can start."""
+
+    config: RunConfig
+    plan: RunPlan
+    scenes: Mapping[str, PreparedScene]
+    """Scenes by the plan's scene id; one that is refused is in the plan alone."""
+    refused: Mapping[str, str]
+    """Why scenes were refused, one sentence by scene id."""
+    classes: Mapping[str, int]
+    """Class numbers."""
+    label_bits: LabelBits
+    versions: Mapping[str, str]
+    """Versions of libraries, and what else of the machine decides bytes."""
+    variant: str
+    """Mitsuba variant."""
+
+    @property
+    def deciding_config(self) -> dict[str, Any]:
+        """The config's settings that decide what rows hold, as JSON values."""
+        return deciding_config(self.config)
+
+    def jobs(self) -> list[ShardJob]:
+        """All shards of the plan as jobs, but for those of refused scenes."""
+        return [
+            ShardJob(
+                config=json.loads(self.config.model_dump_json()),
+                shard=shard,
+                source=self.plan.scene(shard.scene_id).source,
+                scene_folder=self.scenes[shard.scene_id].folder,
+                cameras=self.plan.scene(shard.scene_id).cameras,
+                exposure_state=self.plan.scene(shard.scene_id).states[0].name,
+                classes=dict(self.classes),
+                label_bits=self.label_bits,
+                variant=self.variant,
+                threads=threads_per_worker(self.config.workers),
+                path=self.config.output / "data" / shard.name,
+                journal=self.config.output,
+                basis=self._basis(shard.scene_id),
+            )
+            for shard in self.plan.shards
+            if shard.scene_id in self.scenes
+        ]
+
+    def _basis(self, scene_id: str) -> str:
+        """BLAKE2b of all that decides the bytes of a scene's shards."""
+        text = f"{self.plan.fingerprint} {self.scenes[scene_id].info.digest}"
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
+    """Plan a run, make its scenes ready and check all names against them.
+
+    Raises:
+        ConfigError: A suite, task, state, file or camera does not exist.
+        RandomizerError: A randomizer's target is not there.
+        scenes.SceneError: Every scene is refused.
+        BackendError: No renderer runs here.
+        WriteError: The cache cannot be written.
+    """
+    sources = choose_cameras(config, plan_scenes(config))
+    if not _is_folder(config.cache):  # One that holds all scenes already may be read-only.
+        refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
+    variant = mitsuba_variant(config)
+    prepared = prepare_scenes(config, build_plan(config, sources).scenes, config.backends, progress)
+    sources = know_cameras(sources, scene_cameras(prepared.scenes))
+    kept = {scene.scene_id for scene in build_plan(config, sources).scenes}
+    scenes = {name: scene for name, scene in prepared.scenes.items() if name in kept}
+    versions = {"mitsuba variant": variant, **library_versions()}
+    classes = class_table(scenes)
+    largest = [max(len(scene.info.parts), len(scene.info.objects)) for scene in scenes.values()]
+    bits = label_bits(max([*largest, len(classes)]))
+    return PreparedRun(
+        config=config,
+        plan=build_plan(config, sources, fingerprint(config, versions, classes, bits)),
+        scenes=scenes,
+        refused={name: why for name, why in prepared.refused.items() if name in kept},
+        classes=classes,
+        label_bits=bits,
+        versions=versions,
+        variant=variant,
+    )
+
+
+def scene_cameras(scenes: Mapping[str, PreparedScene]) -> dict[str, tuple[str, ...]]:
+    """Cameras of converted scenes by scene id."""
+    return {scene_id: _names(scene.info) for scene_id, scene in scenes.items()}
+
+
+def _names(info: SceneInfo) -> tuple[str, ...]:
+    return tuple(camera.name for camera in info.cameras)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def refuse_unwritable(folder: Path, remedy: str) -> None:
+    """Refuse a folder that cannot be made or written, before any work.
+
+    Raises:
+        WriteError: Names what is in the way, and the remedy.
+    """
+    place = folder.absolute()
+    try:
+        while not place.exists():
+            if place.is_symlink():
+                raise WriteError(
+                    f"{folder}: cannot be made: {place} is a link to nothing. {remedy}"
+                )
+            place = place.parent
+    except OSError as error:
+        raise WriteError(f"{folder}: cannot be made: {error.strerror}. {remedy}") from error
+    if not place.is_dir():
+        raise WriteError(f"{folder}: cannot be made: {place} is not a folder. {remedy}")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise WriteError(f"{folder}: cannot be written: no permission in {place}. {remedy}")
+
+
+def mitsuba_variant(config: RunConfig) -> str:
+    """Mitsuba variant that this machine runs for a config; `none` when it is not asked for."""
+    if "mitsuba" not in config.backends:
+        return _NO_VARIANT
+    from datagen.backends.mitsuba.variant import pick_variant
+
+    return pick_variant(config.mitsuba.variant)
+
+
+def prepare_scenes(
+    config: RunConfig,
+    plans: Sequence[ScenePlan],
+    backends: Container[str],
+    progress: RunProgress,
+    *,
+    pictured: bool = True,
+) -> PreparedScenes:
+    """Build or find every scene of a plan, with its states, and check names against it.
+
+    A scene that is refused does not keep the others from being made.
+
+    Args:
+        config: The config.
+        plans: The scenes.
+        backends: Renderers that will show them.
+        progress: Told of every scene.
+        pictured: Whether the cameras of the config must be there.
+
+    Raises:
+        ConfigError: A camera is not there, or a renderer cannot show so many lights.
+        RandomizerError: A randomizer's target is not there.
+        scenes.SceneError: Every scene is refused.
+        scenes.StorageError: The cache cannot be written.
+    """
+    with Converter(config.conversion) as converter:
+        if any(config.scenes[plan.config_index].libero is None for plan in plans):
+            converter.start()
+        return _prepared(config, plans, backends, progress, converter, pictured)
+
+
+def _prepared(
+    config: RunConfig,
+    plans: Sequence[ScenePlan],
+    backends: Container[str],
+    progress: RunProgress,
+    converter: Converter,
+    pictured: bool,
+) -> PreparedScenes:
+    bundles = _bundles(config, plans, progress)
+    prepared: dict[str, PreparedScene] = {}
+    refusals: dict[str, SceneError] = {}
+    for number, plan in enumerate(plans, 1):
+        progress.stage(f"scene {number}/{len(plans)}: {plan.scene_id}")
+        try:
+            scene = _scene(config, plan, bundles, converter)
+        except (StorageError, MissingExtraError):
+            raise
+        except SceneError as error:
+            refusals[plan.scene_id] = error
+            progress.stage(f"refused: {_sentence(error)}")
+            continue
+        if pictured:
+            check_cameras(config, plan.scene_id, _names(scene.info), plan.config_index)
+        if "mujoco" in backends:
+            _check_lights(config, plan.scene_id, scene)
+        bind(config.randomize, scene.info)
+        prepared[plan.scene_id] = PreparedScene(scene.folder, scene.info)
+    if not prepared:
+        raise _all_refused(refusals)
+    refused = {scene_id: _sentence(error) for scene_id, error in refusals.items()}
+    return PreparedScenes(prepared, refused)
+
+
+def _sentence(error: SceneError) -> str:
+    """Give a message in one line; those of libraries may have several."""
+    return " ".join(str(error).split())
+
+
+def _scene(
+    config: RunConfig,
+    plan: ScenePlan,
+    bundles: Mapping[str, Bundle | SceneError],
+    converter: Converter,
+) -> Scene:
+    """Build or find a scene.
+
+    Raises:
+        scenes.SceneError: It is refused.
+    """
+    source = config.scenes[plan.config_index]
+    if source.libero is not None:
+        bundle = bundles[plan.scene_id]
+        if isinstance(bundle, SceneError):
+            raise bundle
+        states = [state.initial_state or 0 for state in plan.states]
+        libero = source.libero
+        return libero_scene(
+            bundle, states, libero.state, config.cache, libero.collision, libero.materials
+        )[0]
+    file = source.mjcf or source.urdf or source.usd
+    assert file is not None
+    return converter.scene(file, config.cache)
+
+
+def _check_lights(config: RunConfig, scene_id: str, scene: Scene) -> None:
+    """Refuse more lights than MuJoCo draws; no randomizer switches one on or off.
+
+    Raises:
+        ConfigError: Names the scene and the number.
+    """
+    from datagen.backends.mujoco.values import LIGHT_COUNT_MAX
+
+    shining = sum(
+        scene.authored(f"{light.path}.visibility") != "invisible" for light in scene.info.lights
+    )
+    shining += bool(scene.authored("/World.datagen:headlight:active"))
+    if shining > LIGHT_COUNT_MAX:
+        raise config.problem(
+            f"backends: mujoco draws at most {LIGHT_COUNT_MAX} lights, but in the scene {scene_id} "
+            f"{shining} shine (with the headlight); leave this backend or some lights out."
+        )
+
+
+def _all_refused(refusals: Mapping[str, SceneError]) -> SceneError:
+    if len(refusals) == 1:
+        (error,) = refusals.values()
+        return error
+    lines = [f"{scene_id}: {_sentence(error)}" for scene_id, error in refusals.items()]
+    return SceneError("Every scene was refused:", *lines)
+
+
+def class_table(prepared: Mapping[str, PreparedScene]) -> dict[str, int]:
+    """Number the classes of a run from 1, in alphabetical order."""
+    labels = {each.label for scene in prepared.values() for each in scene.info.objects}
+    return {label: number for number, label in enumerate(sorted(labels), 1)}
+
+
+def _bundles(
+    config: RunConfig, plans: Sequence[ScenePlan], progress: RunProgress
+) -> dict[str, Bundle | SceneError]:
+    requests: dict[str, BundleRequest] = {}
+    for plan in plans:
+        source = config.scenes[plan.config_index].libero
+        if isinstance(source, LiberoSource):
+            task = plan.source.rpartition("/")[2]
+            requests[plan.scene_id] = BundleRequest(source.suite, task, source.seed)
+    if not requests:
+        return {}
+    progress.stage(f"LIBERO: {counted(len(requests), 'task')}")
+    bundles = try_libero_bundles(list(requests.values()), config.cache)
+    return dict(zip(requests, bundles, strict=True))

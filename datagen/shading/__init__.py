@@ -1,0 +1,1 @@
+"""MuJoCo's lighting formula on buffers."""

@@ -1,0 +1,1 @@
+"""A compiled model made into a stage, step by step."""

@@ -1,0 +1,1 @@
+"""Materials, textures and the sky of a compiled model."""

@@ -1,0 +1,1 @@
+"""Joints, masses, drives and collision proxies as UsdPhysics."""

@@ -1,0 +1,1 @@
+"""Files of MuJoCo models, looked at before MuJoCo reads them."""

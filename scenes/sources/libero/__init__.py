@@ -1,0 +1,1 @@
+"""LIBERO tasks as scenes."""

@@ -1,0 +1,1 @@
+"""MuJoCo XML files as scenes."""

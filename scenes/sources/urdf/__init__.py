@@ -1,0 +1,1 @@
+"""URDF models as scenes."""

@@ -1,0 +1,1 @@
+"""USD stages of any origin as scenes."""

@@ -1,0 +1,1 @@
+"""Materials of a foreign USD stage."""

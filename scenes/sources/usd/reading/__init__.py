@@ -1,0 +1,1 @@
+"""A foreign USD stage opened, checked and walked."""

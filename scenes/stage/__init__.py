@@ -1,0 +1,1 @@
+"""What a finished scene is, and all that reads it."""

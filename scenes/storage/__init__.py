@@ -1,0 +1,1 @@
+"""Folders that many processes share and that are whole or not there."""
