@@ -161,8 +161,8 @@ def run(
     )
 
     with interrupts_held():
-        import datagen.run.pipeline as pipeline
         from datagen.progress import TerminalProgress
+        from datagen.run import pipeline
 
     with TerminalProgress() as progress:
         summary = pipeline.run(settings, progress)

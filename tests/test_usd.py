@@ -12,9 +12,8 @@ from usd_stages import CUBE, mesh, translate, write
 from datagen.backends.base import Buffers, Size
 from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.backends.mujoco.backend import MujocoBackend
-from scenes import SampleLayer, Scene, SceneError, convert_mjcf, convert_usd, pinhole
+from scenes import SampleLayer, Scene, SceneError, convert_mjcf, convert_usd, pinhole, usd_scene
 from scenes.sources.config import AddedCamera, UsdSource
-from scenes.sources.usd import build as usd_scene
 
 SIZE = Size(96, 96)
 PASSES = frozenset({"part", "depth", "albedo"})
