@@ -99,7 +99,7 @@ def test_the_scalar_variant_has_the_same_lens(scene: Scene, tmp_path: Path, size
 import numpy as np
 from pathlib import Path
 from datagen.backends import Size
-from datagen.backends.mitsuba import MitsubaBackend
+from datagen.backends.mitsuba.backend import MitsubaBackend
 from scenes import SampleLayer, Scene
 scene = Scene.open(Path({str(scene.folder)!r}))
 backend = MitsubaBackend(spp=1, denoise=False, variant="scalar")

@@ -365,8 +365,8 @@ import sys, numpy as np
 from pathlib import Path
 from scenes import SampleLayer, Scene
 from datagen.backends import Size
-from datagen.backends.mitsuba import MitsubaBackend
-from datagen.backends.mitsuba_geometry import covering_parts
+from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mitsuba.geometry import covering_parts
 scene = Scene.open(Path(sys.argv[1]))
 backend = MitsubaBackend(spp=64, denoise=False, variant=sys.argv[2])
 backend.open(scene)

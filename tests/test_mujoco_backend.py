@@ -611,7 +611,7 @@ FORK = """
 import multiprocessing, sys
 from pathlib import Path
 import mujoco
-from datagen.backends.mujoco import MujocoBackend
+from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene
 
 scene = Scene.open(Path(sys.argv[1]))
