@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 
 from datagen.backends import Size
+from datagen.backends.frames import SampleTable, View
 from datagen.configuration.config import RunConfig, load_config
 from datagen.progress import SilentProgress
 from datagen.run.preparation import prepare_run
-from datagen.run.shard_job import SceneSession, ShardJob, make_shard
+from datagen.run.scene_session import SceneSession
+from datagen.run.shard_job import ShardJob, make_shard
 from datagen.stopwatch import Stopwatch
 
 STAGES = (
@@ -27,12 +29,10 @@ def bare_loop(session: SceneSession, job: ShardJob) -> int:
     views = 0
     size = Size(*session.config.size)
     for frame in job.shard.frames:
-        sample, _ = session.sample(frame)
-        for backend in session.backends:
-            backend.apply(sample)
-            for camera in job.cameras:
-                backend.render(camera, size, session.passes(backend))
-                views += 1
+        table = SampleTable.of(session.sample(frame)[0])
+        wanted = [View(camera, size) for camera in job.cameras]
+        for renderer in session.renderers:
+            views += len(list(renderer.render(table, wanted, session.passes(renderer.name))))
     return views
 
 
@@ -59,7 +59,7 @@ def main() -> None:
         )
         jobs = prepare_run(config, SilentProgress()).jobs()
         watch = Stopwatch()
-        warm = SceneSession(jobs[0], watch)
+        warm = SceneSession(config, jobs[0].setup, watch)
         bare_loop(warm, jobs[0])
         start = time.perf_counter()
         views = bare_loop(warm, jobs[0])

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -374,15 +374,21 @@ def backends(context: typer.Context) -> None:
     from typing import get_args
 
     from datagen.backends.base import Pass
-    from datagen.backends.registry import capabilities
+    from datagen.backends.registry import backend_entries
 
-    offered = capabilities()
-    typer.echo("pass".ljust(12) + "".join(name.ljust(10) for name in offered))
+    entries = backend_entries()
+    width = max(10, *(len(name) + 2 for name in entries))
+
+    def line(title: str, marks: Iterable[bool], word: str = "-") -> None:
+        cells = "".join(("yes" if mark else word).ljust(width) for mark in marks)
+        typer.echo(f"{title.ljust(14)}{cells}".rstrip())
+
+    typer.echo("pass".ljust(14) + "".join(name.ljust(width) for name in entries).rstrip())
     for each in get_args(Pass):
-        marks = ("yes" if each in passes else "-" for passes in offered.values())
-        typer.echo(each.ljust(12) + "".join(mark.ljust(10) for mark in marks).rstrip())
-    there = ("yes" if importlib.util.find_spec(name) else "no" for name in offered)
-    typer.echo("installed".ljust(12) + "".join(mark.ljust(10) for mark in there).rstrip())
+        line(each, (each in entry.passes for entry in entries.values()))
+    line("reproducible", (entry.reproducible for entry in entries.values()), "no")
+    found = (importlib.util.find_spec(entry.requires) for entry in entries.values())
+    line("installed", (spec is not None for spec in found), "no")
 
 
 @app.command()

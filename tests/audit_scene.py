@@ -72,7 +72,7 @@ def plant(patch: pytest.MonkeyPatch, change: Change = lambda buffers: buffers) -
     def opened(name: str, options: Any = None) -> Any:
         return Changed(change) if name == "newton" else open_backend(name, options)
 
-    patch.setattr("datagen.run.shard_job.open_backend", opened)
+    patch.setattr("datagen.run.scene_session.open_backend", opened)
 
 
 def one_column_right(buffers: Buffers) -> Buffers:

@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from datagen.audit.measure.metrics import METRICS, family
-
-AuditBackend = Literal["mujoco", "mitsuba", "newton"]
+from datagen.backends.names import BackendName
+from datagen.backends.registry import backend_entry
 
 
 class _Settings(BaseModel):
@@ -61,21 +61,29 @@ class Threshold(Limits):
     """Own limits by camera name, where `*` stands for any letters; the first that fits counts."""
 
     backends: tuple[str, ...] = ("*",)
-    """Backends that are held to it when compared with the reference; `*` stands for any letters."""
+    """Backends that are held to it when compared with the reference; `*` stands for any letters,
+    `path_tracers` for all that trace paths."""
 
     def limits(self, camera: str, backend: str) -> Limits | None:
         """Limits for a view, None where the backend is not held to this threshold."""
-        if not any(fnmatchcase(backend, pattern) for pattern in self.backends):
+        if not any(_fits(backend, pattern) for pattern in self.backends):
             return None
         fitting = (own for name, own in self.cameras.items() if fnmatchcase(camera, name))
         return next(fitting, self)
+
+
+def _fits(backend: str, pattern: str) -> bool:
+    if pattern == PATH_TRACERS:
+        return backend_entry(backend).traces_paths
+    return fnmatchcase(backend, pattern)
 
 
 Thresholds = dict[str, dict[str, Threshold | None]]
 """Thresholds by the two parts of a metric's name; None: not held to anything."""
 
 _WRIST = "*eye_in_hand*"
-_PATH_TRACED = ("mitsuba",)
+PATH_TRACERS = "path_tracers"
+"""Stands for all backends that trace paths, where a threshold names backends."""
 
 
 def _thresholds(limits: Mapping[str, Threshold]) -> Thresholds:
@@ -117,12 +125,12 @@ LOOKS_LIMITS: Mapping[str, Threshold] = {
     "albedo.psnr": Threshold(min=29.0),
     "albedo.filtered_psnr": Threshold(min=40.0),
     "rgb.luminance_ratio": Threshold(
-        min=0.95, max=1.05, cameras={_WRIST: Limits(min=0.9, max=1.13)}, backends=_PATH_TRACED
+        min=0.95, max=1.05, cameras={_WRIST: Limits(min=0.9, max=1.13)}, backends=(PATH_TRACERS,)
     ),
-    "rgb.ssim": Threshold(min=0.72, backends=_PATH_TRACED),
-    "rgb.flip": Threshold(max=0.29, cameras={_WRIST: Limits(max=0.5)}, backends=_PATH_TRACED),
+    "rgb.ssim": Threshold(min=0.72, backends=(PATH_TRACERS,)),
+    "rgb.flip": Threshold(max=0.29, cameras={_WRIST: Limits(max=0.5)}, backends=(PATH_TRACERS,)),
     "objects.luminance_ratio": Threshold(
-        min=0.55, max=2.1, cameras={_WRIST: Limits(min=0.36, max=3.0)}, backends=_PATH_TRACED
+        min=0.55, max=2.1, cameras={_WRIST: Limits(min=0.36, max=3.0)}, backends=(PATH_TRACERS,)
     ),
 }
 """Albedo and light import are hard gates; a path-traced picture has bounce light and shadows that
@@ -160,7 +168,7 @@ SAME_LIMITS: Mapping[str, Threshold] = {
 class AuditConfig(_Settings):
     """What an audit compares and what it lets pass. Nothing here decides what rows hold."""
 
-    backends: tuple[AuditBackend, ...] = Field(default=("mujoco", "mitsuba"), min_length=1)
+    backends: tuple[BackendName, ...] = Field(default=("mujoco", "mitsuba"), min_length=1)
     """Renderers; the first is the reference, the others are compared with it."""
 
     thresholds: Thresholds = Field(default_factory=Thresholds, validate_default=True)

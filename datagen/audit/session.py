@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Set
-from pathlib import Path
+from dataclasses import replace
 
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Backend, Buffers, Pass, Size
-from datagen.backends.registry import capabilities, open_backend
+from datagen.backends.frames import SampleTable, View
+from datagen.backends.registry import (
+    backend_entry,
+    capabilities,
+    first_path_tracer,
+    open_backend,
+)
 from datagen.configuration.config import RunConfig
 from datagen.run.exposure import scene_exposure
-from datagen.run.plan import FramePlan, ScenePlan, ShardPlan
+from datagen.run.plan import FramePlan, ScenePlan
 from datagen.run.preparation import PreparedScene
-from datagen.run.shard_job import SceneSession, ShardJob, backend_options
+from datagen.run.scene_session import Prepared, SceneSession, SceneSetup, backend_options
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome
 from scenes import SampleLayer, Scene
@@ -34,7 +39,7 @@ class AuditSession:
         plan: The scene.
         prepared: Where it is.
         classes: Class numbers of the run.
-        variant: Mitsuba variant.
+        backends: What was found once for the run by backend.
         threads: Threads that a renderer may use.
         watch: Where the time of each stage is added up.
     """
@@ -46,19 +51,24 @@ class AuditSession:
         prepared: PreparedScene,
         classes: Mapping[str, int],
         *,
-        variant: str,
+        backends: Prepared,
         threads: int,
         watch: Stopwatch,
     ) -> None:
         self.watch = watch
         self.config = config
         self._compared = comparable(config)
-        self._own_job = _job(config, plan, prepared, classes, variant, threads)
+        self._setup = SceneSetup(
+            folder=prepared.folder,
+            classes=classes,
+            label_bits=16,
+            exposure_state=plan.states[0].name,
+            prepared=backends,
+            threads=threads,
+        )
         exposure = self._own_exposure() if config.audit.pictures else None
-        job = _job(self._compared, plan, prepared, classes, variant, threads)
-        self._job = job
-        self._session = SceneSession(job, watch)
-        self._session.exposure = exposure
+        setup = replace(self._setup, exposure=exposure)
+        self._session = SceneSession(self._compared, setup, watch)
         self.scene = self._session.scene
         self._own: list[Backend] = []
 
@@ -66,21 +76,23 @@ class AuditSession:
         """Draw the sample of a frame and show it by every backend."""
         with self.watch("draw"):
             sample, outcome = self._session.sample(frame)
-        for backend in self._session.backends:
+        table = SampleTable.of(sample)
+        for renderer in self._session.renderers:
             with self.watch("apply"):
-                backend.apply(sample)
+                renderer.apply(table)
         return sample, outcome
 
     def sides(self, sample: SampleLayer, camera: str) -> Iterator[Side]:
         """Render and label a view of the sample shown, backend by backend."""
         size = Size(*self.config.size)
-        for backend in self._session.backends:
-            passes = capabilities()[backend.name].intersection(AUDIT_PASSES)
-            if not (self.config.audit.pictures or backend is self._session.backends[0]):
+        table = SampleTable.of(sample)
+        for renderer in self._session.renderers:
+            passes = capabilities()[renderer.name].intersection(AUDIT_PASSES)
+            if not (self.config.audit.pictures or renderer is self._session.renderers[0]):
                 passes -= {"rgb", "hdr"}
-            with self.watch(f"render {backend.name}"):
-                buffers = backend.render(camera, size, passes)
-            yield self.side(backend.name, sample, camera, buffers)
+            with self.watch(f"render {renderer.name}"):
+                (buffers,) = renderer.render(table, [View(camera, size)], passes)
+            yield self.side(renderer.name, sample, camera, buffers)
 
     def fine(self, reference: str, backend: str, camera: str) -> Buffers | None:
         """Render what smooth pictures are made of, at a multiple of the size.
@@ -94,7 +106,7 @@ class AuditSession:
         if times == 1 or sampled != [False, True]:
             return None
         width, height = self.config.size
-        opened = next(each for each in self._session.backends if each.name == backend)
+        opened = self._compared_backend(backend)
         with self.watch(f"render {backend}"):
             passes = _FINE | (_EXACT & capabilities()[backend])
             return opened.render(camera, Size(width * times, height * times), passes)
@@ -128,43 +140,47 @@ class AuditSession:
 
     def describe(self) -> dict[str, dict[str, str]]:
         """State versions, devices and settings of the backends that are compared."""
-        return {backend.name: backend.describe() for backend in self._session.backends}
+        return self._session.describe()
 
     def close(self) -> None:
         """Free the renderers."""
         for backend in self._own:
-            if backend not in self._session.backends:
+            if backend not in [each.backend for each in self._session.renderers]:
                 backend.close()
         self._session.close()
 
     def _as_compared(self, name: str) -> Backend | None:
         """The compared backend of this name, if it is set as the run sets it."""
         own, compared = (
-            backend_options(config, name, job, self.watch)
-            for config, job in ((self.config, self._own_job), (self._compared, self._job))
+            backend_options(config, name, self._setup, self.watch)
+            for config in (self.config, self._compared)
         )
-        found = (backend for backend in self._session.backends if backend.name == name)
-        return next(found, None) if own == compared else None
+        if own != compared or name not in self._compared.backends:
+            return None
+        return self._compared_backend(name)
+
+    def _compared_backend(self, name: str) -> Backend:
+        return next(each.backend for each in self._session.renderers if each.name == name)
 
     def _opened(self, name: str) -> Backend:
         with self.watch("scene"):
-            options = backend_options(self.config, name, self._own_job, self.watch)
+            options = backend_options(self.config, name, self._setup, self.watch)
             backend = open_backend(name, options)
             backend.open(self.scene)
         return backend
 
     def _own_exposure(self) -> float | None:
         """The exposure of the run, found as the run finds it: with its own settings."""
-        for name in dict.fromkeys((*self.config.backends, *self._compared.backends)):
-            if "hdr" in capabilities()[name]:
-                options = backend_options(self.config, name, self._own_job, self.watch)
-                scene = Scene.open(self._own_job.scene_folder)
-                tracer = _OpensLate(open_backend(name, options), scene)
-                with self.watch("exposure"):
-                    exposure = scene_exposure(scene, tracer, self._own_job.exposure_state)
-                tracer.close()
-                return exposure
-        return None
+        name = first_path_tracer((*self.config.backends, *self._compared.backends))
+        if name is None:
+            return None
+        options = backend_options(self.config, name, self._setup, self.watch)
+        scene = Scene.open(self._setup.folder)
+        tracer = _OpensLate(open_backend(name, options), scene)
+        with self.watch("exposure"):
+            exposure = scene_exposure(scene, tracer, self._setup.exposure_state)
+        tracer.close()
+        return exposure
 
 
 class _OpensLate:
@@ -202,37 +218,10 @@ class _OpensLate:
 
 def comparable(config: RunConfig) -> RunConfig:
     """Set a config's backends to those that an audit compares, so that they can be compared."""
-    return config.model_copy(
-        update={
-            "backends": config.audit.backends,
-            "passes": (),
-            "mitsuba": config.mitsuba.model_copy(update={"cull_back_faces": True}),
-            "mujoco": config.mujoco.model_copy(update={"colorspace": "display"}),
-        }
-    )
-
-
-def _job(
-    config: RunConfig,
-    plan: ScenePlan,
-    prepared: PreparedScene,
-    classes: Mapping[str, int],
-    variant: str,
-    threads: int,
-) -> ShardJob:
-    data = json.loads(config.model_dump_json())
-    return ShardJob(
-        config=data | {"cache": str(config.cache)},
-        shard=ShardPlan(0, plan.scene_id, ()),
-        source=plan.source,
-        scene_folder=prepared.folder,
-        cameras=plan.cameras,
-        exposure_state=plan.states[0].name,
-        classes=dict(classes),
-        label_bits=16,
-        variant=variant,
-        threads=threads,
-        path=Path(),
-        journal=Path(),
-        basis="",
-    )
+    compared = dict.fromkeys((*config.backends, *config.audit.backends))
+    settings = {
+        name: own.model_copy(update=dict(backend_entry(name).comparison))
+        for name in compared
+        if (own := config.settings_of(name)) is not None
+    }
+    return config.model_copy(update={"backends": config.audit.backends, "passes": (), **settings})

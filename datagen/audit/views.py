@@ -12,6 +12,7 @@ from datagen.progress import RunProgress
 from datagen.run.cluster import threads_per_worker
 from datagen.run.plan import FramePlan, RunPlan, ScenePlan
 from datagen.run.preparation import PreparedScene, class_table
+from datagen.run.scene_session import prepare_backends
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome
 from scenes import SampleLayer
@@ -64,11 +65,7 @@ def shown_views(
         watch: Where the time is added up.
         backends: Filled with how each backend rendered.
     """
-    variant = "none"
-    if "mitsuba" in (*config.backends, *config.audit.backends):
-        from datagen.backends.mitsuba.variant import pick_variant
-
-        variant = pick_variant(config.mitsuba.variant)
+    found = prepare_backends(config, (*config.backends, *config.audit.backends))
     classes = class_table(prepared)
     progress.begin(sum(len(each.cameras) for each in wanted), 0)
     progress.stage("comparing")
@@ -81,7 +78,7 @@ def shown_views(
             plan,
             prepared[plan.scene_id],
             classes,
-            variant=variant,
+            backends=found,
             threads=threads_per_worker(1),
             watch=watch,
         )

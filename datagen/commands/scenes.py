@@ -10,6 +10,7 @@ from typing import Any
 from PIL import Image, PngImagePlugin, UnidentifiedImageError
 
 from datagen.backends import Size
+from datagen.backends.names import DEFAULT_BACKEND
 from datagen.backends.registry import open_backend
 from datagen.commands.convert import package_folders
 from datagen.configuration.config import RunConfig
@@ -134,7 +135,7 @@ def _is_ours(picture: Path) -> bool:
 def _picture(folder: Path, state: str, camera: str) -> bytes:
     """Path trace a small picture; no OpenGL library is needed."""
     scene = Scene.open(folder)
-    backend = open_backend("mitsuba", {"spp": 16})
+    backend = open_backend(DEFAULT_BACKEND)
     backend.open(scene)
     try:
         sample = SampleLayer(scene, state)

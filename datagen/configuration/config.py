@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -14,13 +15,17 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationError,
+    create_model,
     field_validator,
     model_validator,
 )
 
 from datagen.audit.config import AuditConfig
 from datagen.backends.base import Pass
-from datagen.backends.registry import capabilities
+from datagen.backends.errors import BackendError
+from datagen.backends.names import DEFAULT_BACKEND, BackendName
+from datagen.backends.registry import backend_entries, backend_entry, capabilities
+from datagen.backends.settings import BackendSettings
 from datagen.configuration.errors import validation_sentences
 from datagen.configuration.file import apply_overrides, read_yaml
 from datagen.errors import ConfigError
@@ -28,8 +33,6 @@ from randomizers import RandomizeSection
 from scenes.sources.config import CameraChoice, ConversionLimits, SourceConfig
 from writers import OutputConfig
 
-SamplesPerPixel = Literal[1, 4, 16, 64, 256, 1024, 4096]
-BackendName = Literal["mitsuba", "mujoco", "newton"]
 PassName = Literal["distance", "normal", "albedo", "hdr"]
 PictureSide = Annotated[int, Field(gt=0, le=8192)]
 CACHE_VARIABLE = "DATAGEN_CACHE"
@@ -45,46 +48,6 @@ class _Settings(BaseModel):
     )
 
 
-class MitsubaConfig(_Settings):
-    """Settings of the path tracer."""
-
-    spp: int = 16
-    """Samples per pixel, a power of four: with others the picture could not be made again."""
-
-    denoise: bool = True
-    """Denoise the picture (Open Image Denoise)."""
-
-    max_depth: int = Field(default=8, ge=1, le=64)
-    """Longest path, in segments; 8 is within 1 % of 16."""
-
-    variant: Literal["auto", "llvm", "scalar", "cuda"] = "auto"
-    """Kind of renderer; `auto` takes the fastest one that works on the machine."""
-
-    soft_copies: int = Field(default=12, ge=1, le=256)
-    """Points that stand for each light's extent; 1 gives hard shadows."""
-
-    cull_back_faces: bool = False
-    """Look through surfaces seen from behind in labels and depth, as MuJoCo does."""
-
-    @field_validator("spp")
-    @classmethod
-    def _power_of_four(cls, value: int) -> int:
-        allowed = get_args(SamplesPerPixel)
-        if value not in allowed:
-            raise ValueError(f"should be one of {', '.join(map(str, allowed))}")
-        return value
-
-
-class MujocoConfig(_Settings):
-    """Settings of MuJoCo's renderer."""
-
-    colorspace: Literal["native", "display"] = "native"
-    """`native`: as MuJoCo shows it; `display`: no texture is linearised."""
-
-    samples: int | None = Field(default=None, ge=0, le=64)
-    """Samples per pixel of the picture; none: what the model says."""
-
-
 def cache_folder() -> Path:
     """Folder of converted scenes: $DATAGEN_CACHE, else datagen in the user's cache folder."""
     if named := os.environ.get(CACHE_VARIABLE):
@@ -97,7 +60,8 @@ class RunConfig(_Settings):
     """Everything that one run is made from.
 
     Paths are taken from the current folder. Only `output`, `cache`, `workers` and `conversion`
-    do not decide what the rows hold.
+    do not decide what the rows hold. Each backend that has settings has a section of its name; the
+    model with these sections is the one that `from_data` and `load_config` give.
     """
 
     seed: int = Field(default=0, ge=0, lt=2**63)
@@ -131,17 +95,11 @@ class RunConfig(_Settings):
     size: tuple[PictureSide, PictureSide] = (256, 256)
     """Width and height of the pictures [pixel]."""
 
-    backends: tuple[BackendName, ...] = Field(default=("mitsuba",), min_length=1)
+    backends: tuple[BackendName, ...] = Field(default=(DEFAULT_BACKEND,), min_length=1)
     """Renderers; each gives a row for every camera."""
 
     passes: tuple[PassName, ...] = ()
     """What is stored beside picture, depth and label maps, where a backend has it."""
-
-    mitsuba: MitsubaConfig = MitsubaConfig()
-    """Settings of the path tracer."""
-
-    mujoco: MujocoConfig = MujocoConfig()
-    """Settings of MuJoCo's renderer."""
 
     randomize: RandomizeSection = ()
     """What is varied from sample to sample: a mapping of names to settings, or a list."""
@@ -186,6 +144,10 @@ class RunConfig(_Settings):
         """Passes to ask a backend for, where it has them."""
         return frozenset({"rgb", "part", "depth", *self.passes})
 
+    def settings_of(self, backend: str) -> BackendSettings | None:
+        """Settings of a backend; None for one that has none."""
+        return None if backend_entry(backend).settings is None else getattr(self, backend)
+
     @property
     def file(self) -> str:
         """File that the config was read from, for messages."""
@@ -213,15 +175,30 @@ class RunConfig(_Settings):
             text = json.dumps(data)
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{file}: a part of it contains itself.") from error
+        model = _with_backends()
         try:
-            config = cls.model_validate_json(text)
+            config = model.model_validate_json(text)
         except ValidationError as error:
-            sentences = validation_sentences(error, cls, data)
+            sentences = validation_sentences(error, model, data)
             raise ConfigError(
                 "\n".join(f"{_origin(line, given or {}, file)}: {line}" for line in sentences)
             ) from error
         config._file, config._given = file, given or {}
         return config
+
+
+@functools.cache
+def _with_backends() -> type[RunConfig]:
+    """The model of a run's config with a section for each backend that has settings."""
+    sections: dict[str, Any] = {
+        name: (entry.settings, entry.settings())
+        for name, entry in backend_entries().items()
+        if entry.settings is not None
+    }
+    taken = sections.keys() & RunConfig.model_fields.keys()
+    if taken:
+        raise BackendError(f"backend {min(taken)!r}: the config has another key of this name.")
+    return create_model("RunConfig", __base__=RunConfig, __doc__=RunConfig.__doc__, **sections)
 
 
 def load_config(

@@ -12,7 +12,8 @@ from pydantic import JsonValue
 from datagen.backends.registry import open_backend
 from datagen.run.plan import ScenePlan
 from datagen.run.preparation import PreparedRun, PreparedScene
-from datagen.run.shard_job import ShardOutcome, backend_options
+from datagen.run.scene_session import backend_options
+from datagen.run.shard_job import ShardOutcome
 from writers import SCHEMA_VERSION, Manifest, ShardRecord, TableEntry, write_atomically
 
 
@@ -36,7 +37,7 @@ def run_manifest(
         if name not in described:
             # All shards were made by a run that was stopped before its manifest.
             described[name] = open_backend(
-                name, backend_options(config, name, run.jobs()[0])
+                name, backend_options(config, name, run.setup(next(iter(run.scenes))))
             ).describe()
     return Manifest(
         schema_version=SCHEMA_VERSION,

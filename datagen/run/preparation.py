@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from datagen.backends.registry import backend_entry
 from datagen.configuration.config import RunConfig
 from datagen.progress import RunProgress, counted
 from datagen.run.cluster import threads_per_worker
@@ -22,6 +23,7 @@ from datagen.run.plan import (
     fingerprint,
     know_cameras,
 )
+from datagen.run.scene_session import Prepared, SceneSetup, prepare_backends
 from datagen.run.shard_job import ShardJob
 from datagen.run.sources import check_cameras, plan_scenes
 from datagen.run.versions import library_versions
@@ -41,8 +43,6 @@ from scenes import (
 from scenes.sources.config import LiberoSource
 from writers import WriteError, label_bits
 from writers.codecs import LabelBits
-
-_NO_VARIANT = "none"
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class PreparedRun:
     label_bits: LabelBits
     versions: Mapping[str, str]
     """Versions of libraries, and what else of the machine decides bytes."""
-    variant: str
-    """Mitsuba variant."""
+    backends: Prepared
+    """What was found once for the run by backend."""
 
     @property
     def deciding_config(self) -> dict[str, Any]:
@@ -88,18 +88,15 @@ class PreparedRun:
 
     def jobs(self) -> list[ShardJob]:
         """All shards of the plan as jobs, but for those of refused scenes."""
+        config = json.loads(self.config.model_dump_json())
+        setups = {scene_id: self.setup(scene_id) for scene_id in self.scenes}
         return [
             ShardJob(
-                config=json.loads(self.config.model_dump_json()),
+                config=config,
+                setup=setups[shard.scene_id],
                 shard=shard,
                 source=self.plan.scene(shard.scene_id).source,
-                scene_folder=self.scenes[shard.scene_id].folder,
                 cameras=self.plan.scene(shard.scene_id).cameras,
-                exposure_state=self.plan.scene(shard.scene_id).states[0].name,
-                classes=dict(self.classes),
-                label_bits=self.label_bits,
-                variant=self.variant,
-                threads=threads_per_worker(self.config.workers),
                 path=self.config.output / "data" / shard.name,
                 journal=self.config.output,
                 basis=self._basis(shard.scene_id),
@@ -107,6 +104,17 @@ class PreparedRun:
             for shard in self.plan.shards
             if shard.scene_id in self.scenes
         ]
+
+    def setup(self, scene_id: str) -> SceneSetup:
+        """What a process needs to open a scene of the run."""
+        return SceneSetup(
+            folder=self.scenes[scene_id].folder,
+            classes=self.classes,
+            label_bits=self.label_bits,
+            exposure_state=self.plan.scene(scene_id).states[0].name,
+            prepared=self.backends,
+            threads=threads_per_worker(self.config.workers),
+        )
 
     def _basis(self, scene_id: str) -> str:
         """BLAKE2b of all that decides the bytes of a scene's shards."""
@@ -127,12 +135,12 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
     sources = choose_cameras(config, plan_scenes(config))
     if not _is_folder(config.cache):  # One that holds all scenes already may be read-only.
         refuse_unwritable(config.cache, "Set `cache` or DATAGEN_CACHE to another folder.")
-    variant = mitsuba_variant(config)
+    backends = prepare_backends(config, config.backends)
     prepared = prepare_scenes(config, build_plan(config, sources).scenes, config.backends, progress)
     sources = know_cameras(sources, scene_cameras(prepared.scenes))
     kept = {scene.scene_id for scene in build_plan(config, sources).scenes}
     scenes = {name: scene for name, scene in prepared.scenes.items() if name in kept}
-    versions = {"mitsuba variant": variant, **library_versions()}
+    versions = {**backend_versions(backends), **library_versions()}
     classes = class_table(scenes)
     largest = [max(len(scene.info.parts), len(scene.info.objects)) for scene in scenes.values()]
     bits = label_bits(max([*largest, len(classes)]))
@@ -144,7 +152,7 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
         classes=classes,
         label_bits=bits,
         versions=versions,
-        variant=variant,
+        backends=backends,
     )
 
 
@@ -186,19 +194,19 @@ def refuse_unwritable(folder: Path, remedy: str) -> None:
         raise WriteError(f"{folder}: cannot be written: no permission in {place}. {remedy}")
 
 
-def mitsuba_variant(config: RunConfig) -> str:
-    """Mitsuba variant that this machine runs for a config; `none` when it is not asked for."""
-    if "mitsuba" not in config.backends:
-        return _NO_VARIANT
-    from datagen.backends.mitsuba.variant import pick_variant
-
-    return pick_variant(config.mitsuba.variant)
+def backend_versions(backends: Prepared) -> dict[str, str]:
+    """What was found once for a run, as a part of what decides bytes: by backend and name."""
+    return {
+        f"{backend} {name}": value
+        for backend, found in backends.items()
+        for name, value in found.items()
+    }
 
 
 def prepare_scenes(
     config: RunConfig,
     plans: Sequence[ScenePlan],
-    backends: Container[str],
+    backends: Iterable[str],
     progress: RunProgress,
     *,
     pictured: bool = True,
@@ -229,7 +237,7 @@ def prepare_scenes(
 def _prepared(
     config: RunConfig,
     plans: Sequence[ScenePlan],
-    backends: Container[str],
+    backends: Iterable[str],
     progress: RunProgress,
     converter: Converter,
     pictured: bool,
@@ -249,8 +257,9 @@ def _prepared(
             continue
         if pictured:
             check_cameras(config, plan.scene_id, _names(scene.info), plan.config_index)
-        if "mujoco" in backends:
-            _check_lights(config, plan.scene_id, scene)
+        for name in backends:
+            if refusal := backend_entry(name).refusal(scene, plan.scene_id):
+                raise config.problem(f"backends: {refusal}")
         bind(config.randomize, scene.info)
         prepared[plan.scene_id] = PreparedScene(scene.folder, scene.info)
     if not prepared:
@@ -288,25 +297,6 @@ def _scene(
     file = source.mjcf or source.urdf or source.usd
     assert file is not None
     return converter.scene(file, config.cache)
-
-
-def _check_lights(config: RunConfig, scene_id: str, scene: Scene) -> None:
-    """Refuse more lights than MuJoCo draws; no randomizer switches one on or off.
-
-    Raises:
-        ConfigError: Names the scene and the number.
-    """
-    from datagen.backends.mujoco.values import LIGHT_COUNT_MAX
-
-    shining = sum(
-        scene.authored(f"{light.path}.visibility") != "invisible" for light in scene.info.lights
-    )
-    shining += bool(scene.authored("/World.datagen:headlight:active"))
-    if shining > LIGHT_COUNT_MAX:
-        raise config.problem(
-            f"backends: mujoco draws at most {LIGHT_COUNT_MAX} lights, but in the scene {scene_id} "
-            f"{shining} shine (with the headlight); leave this backend or some lights out."
-        )
 
 
 def _all_refused(refusals: Mapping[str, SceneError]) -> SceneError:

@@ -31,6 +31,7 @@ class SampleLayer:
         self.layer = Sdf.Layer.CreateAnonymous("sample.usda")
         self.layer.TransferContent(self.state.layer)
         self._paths: set[Sdf.Path] = set()
+        self._drawn: set[Sdf.Path] = set()
 
         def collect(path: Sdf.Path) -> None:
             if path.IsPropertyPath():
@@ -42,6 +43,11 @@ class SampleLayer:
     def paths(self) -> frozenset[Sdf.Path]:
         """Attributes that this sample states."""
         return frozenset(self._paths)
+
+    @property
+    def drawn(self) -> frozenset[Sdf.Path]:
+        """Attributes that were set on top of the state."""
+        return frozenset(self._drawn)
 
     def get(self, path: str) -> Any:
         """Value of an attribute in this sample: drawn, else of the state, else authored."""
@@ -79,6 +85,7 @@ class SampleLayer:
         spec.default = value
         self.version += 1
         self._paths.add(base.path)
+        self._drawn.add(base.path)
 
     def _attribute(self, path: str) -> Sdf.AttributeSpec:
         # A text that is no path would be an error of USD's own.

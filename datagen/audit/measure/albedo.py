@@ -9,6 +9,7 @@ from datagen.audit.measure.similarity import interior, psnr
 from datagen.audit.measure.texture_filter import filtered_albedo
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers
+from datagen.backends.registry import backend_entry
 from scenes import srgb_encode
 
 _OBJECT_PIXELS_MIN = 50
@@ -53,7 +54,7 @@ def albedo_metrics(
     if inside.any():
         metrics["albedo.interior_psnr"] = psnr(reference, candidate, inside)
         filtered = filtered_albedo(pair.scene, pair.candidate.buffers)
-        if filtered is not None and pair.reference.backend == "mujoco":
+        if filtered is not None and backend_entry(pair.reference.backend).shows_as_mujoco:
             smooth = inside & filtered.smooth
             if smooth.any():
                 metrics["albedo.filtered_psnr"] = psnr(reference, filtered.colors, smooth)

@@ -21,6 +21,7 @@ from datagen.audit.measure.flip import flip_map
 from datagen.audit.measure.similarity import display, interior, luminance_ratio, psnr, ssim_map
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers
+from datagen.backends.registry import backend_entry
 from datagen.shading.boxes import box_sizes
 from datagen.shading.formula import Shading, shade
 from scenes import Pinhole, Scene
@@ -74,7 +75,8 @@ def light_import(
     reference, candidate = pair.reference.buffers, pair.candidate.buffers
     parts = candidate.part
     needed = (reference.rgb, reference.part, parts, candidate.position, candidate.normal)
-    if pair.reference.backend != "mujoco" or any(buffer is None for buffer in needed):
+    as_mujoco = backend_entry(pair.reference.backend).shows_as_mujoco
+    if not as_mujoco or any(buffer is None for buffer in needed):
         return None
     albedo = candidate.albedo if reference.albedo is None else reference.albedo
     if albedo is None:

@@ -11,6 +11,8 @@ from types import ModuleType
 from typing import Literal
 
 from datagen.backends.errors import BackendError
+from datagen.backends.mitsuba.config import MitsubaConfig
+from datagen.backends.settings import BackendSettings
 
 Variant = Literal["auto", "llvm", "scalar", "cuda"]
 
@@ -102,3 +104,9 @@ def _point_to_llvm() -> None:
     library = llvm_library()
     if library is not None:
         os.environ.setdefault("DRJIT_LIBLLVM_PATH", str(library))
+
+
+def prepare(settings: BackendSettings | None) -> dict[str, str]:
+    """Find the variant that this machine runs, once for a run."""
+    assert isinstance(settings, MitsubaConfig)
+    return {"variant": pick_variant(settings.variant)}

@@ -19,6 +19,21 @@ from scenes.stage.colors import srgb_encode
 LIGHT_COUNT_MAX = 8
 """Lights that OpenGL's fixed pipeline draws, the headlight included."""
 
+
+def too_many_lights(scene: Scene, scene_id: str) -> str | None:
+    """Say that more lights shine in a scene than MuJoCo draws; no draw switches one on or off."""
+    shining = sum(
+        scene.authored(f"{light.path}.visibility") != "invisible" for light in scene.info.lights
+    )
+    shining += bool(scene.authored("/World.datagen:headlight:active"))
+    if shining <= LIGHT_COUNT_MAX:
+        return None
+    return (
+        f"mujoco draws at most {LIGHT_COUNT_MAX} lights, but in the scene {scene_id} {shining} "
+        "shine (with the headlight); leave this backend or some lights out."
+    )
+
+
 _LIGHT_ARRAYS = {
     "datagen:ambient": "light_ambient",
     "datagen:specular": "light_specular",
