@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 ARGS :=
 
-.PHONY: libero test sync format type check bench faults corpus peers sweep fuzz flips
+.PHONY: libero test sync format type check docs wheel bench faults corpus peers sweep fuzz flips
 .DEFAULT_GOAL := test
 
 libero: $(VENV)/.libero
@@ -30,6 +30,13 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --level error
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/api.py out/api
+
+# The package as others get it: built, installed in an empty environment, run from another folder.
+wheel: $(VENV)/.dev
+	.ci/wheel $(BIN)/python
 
 bench: $(VENV)/.dev $(VENV)/.peer
 	$(BIN)/python bench/run.py $(ARGS)

@@ -30,8 +30,8 @@ class SampleLayer:
         """Number of values set so far."""
         self.layer = Sdf.Layer.CreateAnonymous("sample.usda")
         self.layer.TransferContent(self.state.layer)
-        self._paths: set[Sdf.Path] = set()
-        self._drawn: set[Sdf.Path] = set()
+        self._paths = set[Sdf.Path]()
+        self._drawn = set[Sdf.Path]()
 
         def collect(path: Sdf.Path) -> None:
             if path.IsPropertyPath():

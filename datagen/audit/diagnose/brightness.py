@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ _HIGHLIGHT_RANGE = (0.95, 1.05)
 _DARK = 0.05
 
 
-class Brightness(NamedTuple):
+@dataclass(frozen=True)
+class Brightness:
     """What is said of a view's brightness."""
 
     findings: tuple[Finding, ...] = ()
