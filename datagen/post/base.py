@@ -1,0 +1,31 @@
+"""The contract of what happens between rendering and labels."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from datagen.backends import Buffers
+from scenes import Pinhole
+
+
+class Post(Protocol):
+    """A step after rendering.
+
+    A lens moves every array alike, label maps by the nearest pixel, so that labels are those of the
+    picture; a sensor changes `rgb` and `hdr` alone. A step draws no random number: what varies
+    comes with the sample.
+    """
+
+    def __call__(self, buffers: Buffers, view: Pinhole) -> Buffers:
+        """Change the buffers of one view.
+
+        Args:
+            buffers: As a backend gave them, [h, w, ...].
+            view: The pinhole they were rendered by.
+        """
+        ...
+
+
+def identity(buffers: Buffers, view: Pinhole) -> Buffers:
+    """The step of an ideal pinhole and sensor: nothing changes."""
+    return buffers
