@@ -1,5 +1,5 @@
 """What a lens and a sensor do after rendering: buffers in, buffers out, labels along."""
 
-from datagen.post.base import Post, identity
+from datagen.post.base import Post, after_rendering
 
-__all__ = ["Post", "identity"]
+__all__ = ["Post", "after_rendering"]

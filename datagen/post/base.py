@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from datagen.backends import Buffers
@@ -26,6 +27,14 @@ class Post(Protocol):
         ...
 
 
-def identity(buffers: Buffers, view: Pinhole) -> Buffers:
-    """The step of an ideal pinhole and sensor: nothing changes."""
+def after_rendering(steps: Iterable[Post], buffers: Buffers, view: Pinhole) -> Buffers:
+    """Take the buffers of a view through steps, in their order.
+
+    Args:
+        steps: The steps; none is an ideal pinhole and sensor.
+        buffers: As a backend gave them, [h, w, ...].
+        view: The pinhole they were rendered by.
+    """
+    for step in steps:
+        buffers = step(buffers, view)
     return buffers

@@ -19,11 +19,12 @@ from datagen.backends.registry import (
 )
 from datagen.configuration.config import RunConfig
 from datagen.labels import Labeler, ViewLabels, state_flags
+from datagen.post import Post, after_rendering
 from datagen.run.exposure import EXPOSURE, exposure_flags, scene_exposure
 from datagen.run.plan import FramePlan
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome, SampleId, randomize, stream
-from scenes import SampleLayer, Scene
+from scenes import SampleLayer, Scene, pinhole
 from writers.codecs import LabelBits
 
 Prepared = Mapping[str, Mapping[str, str]]
@@ -63,9 +64,18 @@ class SceneSession:
     """A scene with its renderers, open in this process.
 
     A process keeps one session: a worker that makes several shards of a scene opens it once.
+
+    Args:
+        config: The run's config.
+        setup: What to open, and what was found once for the run.
+        watch: Where the time of each stage is added up.
+        post: What a lens and a sensor do to the buffers before they are labelled.
     """
 
-    def __init__(self, config: RunConfig, setup: SceneSetup, watch: Stopwatch) -> None:
+    def __init__(
+        self, config: RunConfig, setup: SceneSetup, watch: Stopwatch, post: tuple[Post, ...] = ()
+    ) -> None:
+        self._post = post
         self.config = config
         self.setup = setup
         self.watch = watch
@@ -109,7 +119,11 @@ class SceneSession:
             for renderer in self.renderers
         ]
         for camera, *pictures in zip(cameras, *shown, strict=True):
-            for renderer, buffers in zip(self.renderers, pictures, strict=True):
+            for renderer, rendered in zip(self.renderers, pictures, strict=True):
+                buffers = rendered
+                if self._post:
+                    view = pinhole(self.scene, camera, *size)
+                    buffers = after_rendering(self._post, rendered, view)
                 with self.watch("labels"):
                     labels = self.labeler.labels(sample, camera, size, buffers)
                 flags = (*exposure_flags(self.exposure, renderer.name), *overlapping)
