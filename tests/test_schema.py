@@ -7,7 +7,9 @@ import pytest
 from datasets import Features
 
 from writers import ReadError, WriteError, row_schema, schema_difference, verify_folder
-from writers.schema import COLUMN_MEANINGS, IMAGE_TYPE, declared_schema, leaf_paths
+from writers.kinds import IMAGE_TYPE
+from writers.rows import COLUMNS
+from writers.schema import declared_schema, leaf_paths
 
 CASES = Path(__file__).parent / "cases"
 PICTURES = ["rgb", "instance", "part", "semantic"]
@@ -58,7 +60,7 @@ def test_columns_follow_the_passes_and_nothing_else():
     full = row_schema(["rgb", "distance", "hdr", "albedo", "normal"], depth_mm=True)
     assert set(full.names) - set(plain) == {"distance", "normal", "albedo", "hdr", "depth_mm"}
     assert row_schema(["hdr", "normal"]).equals(row_schema(["normal", "hdr"]), check_metadata=True)
-    assert set(full.names) == set(COLUMN_MEANINGS)
+    assert full.names == [column.name for column in COLUMNS]
 
 
 def test_all_fields_are_nullable_and_none_is_a_dictionary():

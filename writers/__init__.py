@@ -34,14 +34,7 @@ from writers.manifest import (
 )
 from writers.parquet import shard_name, write_shard
 from writers.plan import PLAN_NAME, claim_folder, read_plan, refuse_other_plan
-from writers.reading import (
-    finished_shard,
-    read_record,
-    read_rows,
-    shard_paths,
-    verify_folder,
-    verify_shard,
-)
+from writers.reading import read_rows
 from writers.rows import ObjectRow, Row, row_id
 from writers.schema import (
     BASE_PASSES,
@@ -50,7 +43,9 @@ from writers.schema import (
     row_schema,
     schema_difference,
 )
+from writers.shard_file import shard_paths
 from writers.shard_record import ShardRecord
+from writers.verification import finished_shard, read_record, verify_folder, verify_shard
 
 __all__ = [
     "BASE_PASSES",

@@ -6,8 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from writers.atomic import write_atomically
+from writers.kinds import IMAGE_TYPE
 from writers.manifest import Manifest
-from writers.schema import COLUMN_MEANINGS, IMAGE_TYPE, row_schema
+from writers.rows import COLUMNS
+from writers.schema import row_schema
 
 CARD_NAME = "README.md"
 """File name of the dataset card in a run folder."""
@@ -114,8 +116,9 @@ def _refused(manifest: Manifest) -> str:
 def _columns(schema: pa.Schema) -> str:
     lines = ["| column | type | meaning |", "|---|---|---|"]
     lines += [
-        f"| {field.name} | {_type_name(field.type)} | {_cell(COLUMN_MEANINGS[field.name])} |"
-        for field in schema
+        f"| {column.name} | {_type_name(column.kind.arrow)} | {_cell(column.meaning)} |"
+        for column in COLUMNS
+        if column.name in schema.names
     ]
     return "\n".join(lines)
 

@@ -12,8 +12,9 @@ from writers.codecs import LabelBits
 from writers.config import OutputConfig
 from writers.encoding import EncodedRow, encode_row, rows_table
 from writers.errors import WriteError
-from writers.rows import Row
-from writers.schema import FLOAT_PASSES, IMAGE_TYPE, leaf_paths, row_schema
+from writers.kinds import Layout
+from writers.rows import COLUMNS, Row
+from writers.schema import leaf_paths, row_schema
 from writers.shard_record import ShardRecord
 
 
@@ -149,29 +150,29 @@ class _ShardFile:
 
 
 def _parquet_writer(file: HashingFile, schema: pa.Schema, config: OutputConfig) -> pq.ParquetWriter:
-    pictures = [field for field in schema if field.type.equals(IMAGE_TYPE)]
-    floats = [field for field in schema if field.name in FLOAT_PASSES]
-    plain = [field for field in schema if field not in pictures and field not in floats]
-    picture_leaves = [leaf for field in pictures for leaf in leaf_paths(field)]
-    float_leaves = [leaf for field in floats for leaf in leaf_paths(field)]
-    plain_leaves = [leaf for field in plain for leaf in leaf_paths(field)]
-    compressed = [*float_leaves, *plain_leaves]
+    leaves: dict[Layout, list[str]] = {"plain": [], "picture": [], "floats": []}
+    measured: list[str] = []
+    for column in COLUMNS:
+        if column.name in schema.names:
+            found = leaf_paths(schema.field(column.name))
+            layout = column.kind.layout
+            leaves[layout] += found
+            measured += found if layout == "plain" and column.statistics else []
+    compressed = [*leaves["floats"], *leaves["plain"]]
     # pyarrow's stubs know only the forms without column paths.
     return pq.ParquetWriter(
         file,
         schema,
         version="2.6",
         data_page_version="1.0",
-        use_dictionary=plain_leaves,  # pyright: ignore[reportArgumentType]
-        column_encoding=dict.fromkeys(float_leaves, "BYTE_STREAM_SPLIT"),
+        use_dictionary=leaves["plain"],  # pyright: ignore[reportArgumentType]
+        column_encoding=dict.fromkeys(leaves["floats"], "BYTE_STREAM_SPLIT"),
         compression={  # pyright: ignore[reportArgumentType]
-            **dict.fromkeys(picture_leaves, "none"),
+            **dict.fromkeys(leaves["picture"], "none"),
             **dict.fromkeys(compressed, "zstd"),
         },
         compression_level=dict.fromkeys(compressed, config.zstd_level),
-        write_statistics=[  # pyright: ignore[reportArgumentType]
-            leaf for leaf in plain_leaves if leaf != "recipe"
-        ],
+        write_statistics=measured,  # pyright: ignore[reportArgumentType]
         write_page_index=True,
         store_schema=True,
     )

@@ -1,9 +1,30 @@
-"""One view as numpy arrays and plain values: what the writers take and the readers give."""
+"""One view as numpy arrays and plain values, and the column of each: what a shard holds."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+
+from writers.columns import Records, column, columns_of, derived_column
+from writers.kinds import (
+    CAMERA_MATRIX,
+    DEPTH_MM,
+    DISTANCE,
+    FLOAT32,
+    FLOAT32_LIST,
+    FLOAT64,
+    FLOAT64_LIST,
+    FLOATS_3,
+    INT32,
+    INT64,
+    LABELS,
+    RGB,
+    TEXT,
+    TEXTS,
+    TRANSFORM,
+    VECTOR,
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -14,55 +35,55 @@ class ObjectRow:
     loose box the projection of the whole silhouette, clipped to the picture.
     """
 
-    instance: int
+    instance: Annotated[int, column(INT32)]
     """Number of the object in the instance map and table."""
 
-    name: str
+    name: Annotated[str, column(TEXT)]
     """Name of the object."""
 
-    class_name: str
-    """Class of the object; the column is called `class`."""
+    class_name: Annotated[str, column(TEXT, name="class")]
+    """Class of the object."""
 
-    x0: int | None = None
+    x0: Annotated[int | None, column(INT32)] = None
     """Left edge of the tight box [px]; None if no pixel is visible."""
 
-    y0: int | None = None
+    y0: Annotated[int | None, column(INT32)] = None
     """Top edge of the tight box [px]."""
 
-    x1: int | None = None
+    x1: Annotated[int | None, column(INT32)] = None
     """Right edge of the tight box, exclusive [px]."""
 
-    y1: int | None = None
+    y1: Annotated[int | None, column(INT32)] = None
     """Bottom edge of the tight box, exclusive [px]."""
 
-    loose_x0: float | None = None
+    loose_x0: Annotated[float | None, column(FLOAT32)] = None
     """Left edge of the loose box [px]; None if the object is outside the picture."""
 
-    loose_y0: float | None = None
+    loose_y0: Annotated[float | None, column(FLOAT32)] = None
     """Top edge of the loose box [px]."""
 
-    loose_x1: float | None = None
+    loose_x1: Annotated[float | None, column(FLOAT32)] = None
     """Right edge of the loose box [px]."""
 
-    loose_y1: float | None = None
+    loose_y1: Annotated[float | None, column(FLOAT32)] = None
     """Bottom edge of the loose box [px]."""
 
-    pixels_visible: int | None = None
+    pixels_visible: Annotated[int | None, column(INT32)] = None
     """Pixels that show the object."""
 
-    pixels_total: int | None = None
+    pixels_total: Annotated[int | None, column(INT32)] = None
     """Pixels that would show the object if it stood alone."""
 
-    occlusion: float | None = None
+    occlusion: Annotated[float | None, column(FLOAT32)] = None
     """1 - pixels_visible / pixels_total; None if pixels_total is 0."""
 
-    T_world_object: NDArray[np.float64] | None = None
+    T_world_object: Annotated[NDArray[np.float64] | None, column(TRANSFORM)] = None
     """Object frame to world frame, [4, 4], lengths in [m]."""
 
-    box_center: NDArray[np.float64] | None = None
+    box_center: Annotated[NDArray[np.float64] | None, column(VECTOR)] = None
     """Centre of the 3D box in the object's frame, [3], [m]."""
 
-    box_size: NDArray[np.float64] | None = None
+    box_size: Annotated[NDArray[np.float64] | None, column(VECTOR)] = None
     """Edge lengths of the 3D box along the object's axes, [3], [m]."""
 
 
@@ -70,111 +91,171 @@ class ObjectRow:
 class Row:
     """One sample seen by one camera through one backend.
 
-    Pictures have row 0 at the top. A pass is None where it was not rendered or not read back;
-    `rgb`, `instance`, `part`, `semantic` and `depth` are needed to write a row.
+    Each field declares the column that it is stored in, and the columns stand in the order of the
+    fields. Pictures have row 0 at the top. A pass is None where it was not rendered or not read
+    back; those that are not optional are needed to write a row.
     """
 
-    scene_id: str
-    """Scene of the view."""
+    scene_id: Annotated[str, column(TEXT, "scene of the view")]
 
-    episode_index: int
-    """Episode within the scene."""
-
-    frame_index: int
-    """Frame within the episode; a single picture is frame 0."""
-
-    camera: str
-    """Name of the camera."""
-
-    backend: str
-    """Name of the renderer."""
-
-    width: int
-    """Picture width [px]."""
-
-    height: int
-    """Picture height [px]."""
-
-    K: NDArray[np.float64]
-    """Camera matrix [3, 3] in pixels, pixel centres at +0.5."""
-
-    T_world_camera: NDArray[np.float64]
-    """Camera frame (x right, y down, z forward) to world frame, [4, 4], lengths in [m]."""
-
-    seed: int
-    """Seed of the run."""
-
-    source: str | None = None
+    source: Annotated[str | None, column(TEXT, "what the scene was made from")] = None
     """What the scene was made from, e.g. `mjcf/<path>`."""
 
-    language: str | None = None
-    """Instruction of the task."""
+    language: Annotated[
+        str | None, column(TEXT, "instruction of the task; null where the source has none")
+    ] = None
 
-    language_bddl: str | None = None
-    """Instruction as the BDDL file spells it."""
+    language_bddl: Annotated[
+        str | None,
+        column(TEXT, "instruction as the BDDL file spells it"),
+    ] = None
 
-    timestamp: float = 0.0
-    """Time since the start of the episode [s]."""
+    episode_index: Annotated[int, column(INT64, "episode within the scene")]
 
-    camera_model: str = "pinhole"
-    """Name of the camera model."""
+    frame_index: Annotated[
+        int, column(INT64, "frame within the episode; a single picture is frame 0")
+    ]
 
-    distortion: list[float] = field(default_factory=list)
-    """Coefficients of the camera model; empty for a pinhole."""
+    timestamp: Annotated[float, column(FLOAT64, "time since the start of the episode [s]")] = 0.0
 
-    rgb: NDArray[np.uint8] | None = None
+    camera: Annotated[str, column(TEXT, "camera of the view")]
+
+    backend: Annotated[str, column(TEXT, "renderer of the view")]
+
+    width: Annotated[int, column(INT32, "picture width [px]")]
+
+    height: Annotated[int, column(INT32, "picture height [px]")]
+
+    rgb: Annotated[
+        NDArray[np.uint8] | None,
+        column(RGB, "lossless picture, sRGB; row 0 at the top, never flipped"),
+    ] = None
     """Display picture, sRGB, [h, w, 3]."""
 
-    instance: NDArray[np.int32] | None = None
+    instance: Annotated[
+        NDArray[np.int32] | None, column(LABELS, "object number per pixel; 0 = nothing")
+    ] = None
     """Object number per pixel, [h, w]; 0 is nothing."""
 
-    part: NDArray[np.int32] | None = None
+    part: Annotated[
+        NDArray[np.int32] | None, column(LABELS, "part number per pixel; 0 = nothing")
+    ] = None
     """Part number per pixel, [h, w]; 0 is nothing."""
 
-    semantic: NDArray[np.int32] | None = None
+    semantic: Annotated[
+        NDArray[np.int32] | None, column(LABELS, "class number per pixel; 0 = nothing")
+    ] = None
     """Class number per pixel, [h, w]; 0 is nothing."""
 
-    depth: NDArray[np.float32] | None = None
+    depth: Annotated[
+        NDArray[np.float32] | None,
+        column(DISTANCE, "planar distance to the image plane [m], row major; inf = nothing"),
+    ] = None
     """Planar distance to the image plane, [h, w], [m]; +inf is nothing."""
 
-    distance: NDArray[np.float32] | None = None
+    distance: Annotated[
+        NDArray[np.float32] | None,
+        column(
+            DISTANCE,
+            "distance to the camera centre [m], row major; inf = nothing",
+            optional=True,
+        ),
+    ] = None
     """Distance to the camera centre, [h, w], [m]; +inf is nothing."""
 
-    normal: NDArray[np.float32] | None = None
+    normal: Annotated[
+        NDArray[np.float32] | None,
+        column(
+            FLOATS_3,
+            "surface normal in the world frame, row major, xyz per pixel",
+            optional=True,
+        ),
+    ] = None
     """Surface normal in the world frame, [h, w, 3]."""
 
-    albedo: NDArray[np.float32] | None = None
+    albedo: Annotated[
+        NDArray[np.float32] | None,
+        column(FLOATS_3, "diffuse reflectance, linear, row major, rgb per pixel", optional=True),
+    ] = None
     """Diffuse reflectance, linear, [h, w, 3]."""
 
-    hdr: NDArray[np.float32] | None = None
+    hdr: Annotated[
+        NDArray[np.float32] | None,
+        column(FLOATS_3, "scene-linear radiance, row major, rgb per pixel", optional=True),
+    ] = None
     """Scene-linear radiance, [h, w, 3]."""
 
-    objects: list[ObjectRow] = field(default_factory=list[ObjectRow])
-    """Every object of the scene that could be seen."""
+    K: Annotated[
+        NDArray[np.float64],
+        column(CAMERA_MATRIX, "camera matrix, 3x3 row major [px], pixel centres at +0.5"),
+    ]
+    """Camera matrix [3, 3] in pixels, pixel centres at +0.5."""
 
-    robot_joint_position: list[float] | None = None
+    camera_model: Annotated[str, column(TEXT, "`pinhole`")] = "pinhole"
+    """Name of the camera model."""
+
+    distortion: Annotated[
+        list[float],
+        column(FLOAT64_LIST, "coefficients of the camera model; empty for a pinhole"),
+    ] = field(default_factory=list)
+
+    T_world_camera: Annotated[
+        NDArray[np.float64],
+        column(TRANSFORM, "camera (x right, y down, z forward) to world, 4x4 row major [m]"),
+    ]
+    """Camera frame (x right, y down, z forward) to world frame, [4, 4], lengths in [m]."""
+
+    objects: Annotated[
+        list[ObjectRow],
+        column(
+            Records(ObjectRow),
+            "every object that could be seen: number, name, class; tight box, half-open pixels "
+            "`[x0, x1) x [y0, y1)`; loose box of the whole silhouette; pixel counts, occlusion; "
+            "pose and 3D box in the object's frame [m]",
+        ),
+    ] = field(default_factory=list[ObjectRow])
+
+    robot_joint_position: Annotated[
+        list[float] | None,
+        column(
+            FLOAT64_LIST,
+            "joint positions [rad or m]; names in the manifest; null without a robot",
+        ),
+    ] = None
     """Joint positions [rad or m], in the order of the manifest's robot table."""
 
-    robot_ee_pose: list[float] | None = None
+    robot_ee_pose: Annotated[
+        list[float] | None,
+        column(FLOAT64_LIST, "end-effector position [m] and quaternion wxyz"),
+    ] = None
     """End-effector position [m] and quaternion wxyz, 7 values."""
 
-    robot_gripper: list[float] | None = None
-    """Gripper joint positions [rad or m]."""
+    robot_gripper: Annotated[
+        list[float] | None, column(FLOAT64_LIST, "gripper joint positions [rad or m]")
+    ] = None
 
-    action: list[float] | None = None
-    """Action of the frame; None until a source gives one."""
+    action: Annotated[
+        list[float] | None,
+        column(FLOAT32_LIST, "action of the frame; null where the source has none"),
+    ] = None
 
-    state: list[float] | None = None
-    """State vector of the frame; None until a source gives one."""
+    state: Annotated[
+        list[float] | None,
+        column(FLOAT32_LIST, "state vector of the frame; null where the source has none"),
+    ] = None
 
-    recipe: str = "[]"
-    """JSON of every random draw of the sample."""
+    seed: Annotated[int, column(INT64, "seed of the run")]
 
-    redraws: int = 0
-    """How often the sample was drawn again."""
+    recipe: Annotated[
+        str, column(TEXT, "JSON of every random draw of the sample", statistics=False)
+    ] = "[]"
 
-    flags: list[str] = field(default_factory=list)
-    """What a reader should know about the view, e.g. `dark`."""
+    redraws: Annotated[int, column(INT32, "how often the sample was drawn again")] = 0
+
+    flags: Annotated[
+        list[str],
+        column(TEXTS, "what to know about the view, e.g. `dark`"),
+    ] = field(default_factory=list)
 
     @property
     def row_id(self) -> str:
@@ -187,3 +268,24 @@ class Row:
 def row_id(scene_id: str, episode_index: int, frame_index: int, camera: str, backend: str) -> str:
     """Join a row's key by "/"."""
     return f"{scene_id}/{episode_index}/{frame_index}/{camera}/{backend}"
+
+
+DERIVED_COLUMNS = {
+    "scene_id": derived_column(
+        "row_id",
+        TEXT,
+        'the key (scene, episode, frame, camera, backend), joined by "/"',
+        source="row_id",
+    ),
+    "K": derived_column(
+        "depth_mm",
+        DEPTH_MM,
+        "depth in whole millimetres, 16 bit, lossy; 0 = nothing, or outside 1 to 65535 mm",
+        source="depth",
+        optional=True,
+    ),
+}
+"""Columns that follow from the fields, by the column that each stands in front of."""
+
+COLUMNS = columns_of(Row, DERIVED_COLUMNS)
+"""All columns, in the order of the file."""

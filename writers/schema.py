@@ -6,110 +6,19 @@ from collections.abc import Collection
 import pyarrow as pa
 
 from writers.errors import ReadError, WriteError
+from writers.rows import COLUMNS
 
 SCHEMA_VERSION = 1
 """Version of the row schema, stored in every shard."""
 
-BASE_PASSES = ("rgb", "instance", "part", "semantic", "depth")
+PASSES = tuple(column for column in COLUMNS if column.is_pass)
+"""Columns with a value for each pixel that come back as fields of a row."""
+
+BASE_PASSES = tuple(column.name for column in PASSES if not column.optional)
 """Passes that every row has."""
 
-LABEL_PASSES = ("instance", "part", "semantic")
-"""Passes that hold numbers of the manifest's tables."""
-
-EXTRA_PASSES = ("distance", "normal", "albedo", "hdr")
+EXTRA_PASSES = tuple(column.name for column in PASSES if column.optional)
 """Passes with a column of their own when they are asked for."""
-
-FLOAT_PASSES = ("depth", *EXTRA_PASSES)
-"""Passes stored as a row-major list of float32."""
-
-IMAGE_TYPE = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
-"""Arrow type of a picture column: an encoded file and its (absent) name."""
-
-_FLOAT32_LIST = pa.list_(pa.float32())
-_FLOAT64_LIST = pa.list_(pa.float64())
-
-OBJECT_TYPE = pa.struct(
-    [
-        ("instance", pa.int32()),
-        ("name", pa.string()),
-        ("class", pa.string()),
-        ("x0", pa.int32()),
-        ("y0", pa.int32()),
-        ("x1", pa.int32()),
-        ("y1", pa.int32()),
-        ("loose_x0", pa.float32()),
-        ("loose_y0", pa.float32()),
-        ("loose_x1", pa.float32()),
-        ("loose_y1", pa.float32()),
-        ("pixels_visible", pa.int32()),
-        ("pixels_total", pa.int32()),
-        ("occlusion", pa.float32()),
-        ("T_world_object", _FLOAT64_LIST),
-        ("box_center", _FLOAT64_LIST),
-        ("box_size", _FLOAT64_LIST),
-    ]
-)
-"""Arrow type of one entry of the objects column."""
-
-_COLUMNS: tuple[tuple[str, pa.DataType, str], ...] = (
-    ("row_id", pa.string(), 'the key (scene, episode, frame, camera, backend), joined by "/"'),
-    ("scene_id", pa.string(), "scene of the view"),
-    ("source", pa.string(), "what the scene was made from"),
-    ("language", pa.string(), "instruction of the task; null where the source has none"),
-    ("language_bddl", pa.string(), "instruction as the BDDL file spells it"),
-    ("episode_index", pa.int64(), "episode within the scene"),
-    ("frame_index", pa.int64(), "frame within the episode; a single picture is frame 0"),
-    ("timestamp", pa.float64(), "time since the start of the episode [s]"),
-    ("camera", pa.string(), "camera of the view"),
-    ("backend", pa.string(), "renderer of the view"),
-    ("width", pa.int32(), "picture width [px]"),
-    ("height", pa.int32(), "picture height [px]"),
-    ("rgb", IMAGE_TYPE, "lossless picture, sRGB; row 0 at the top, never flipped"),
-    ("instance", IMAGE_TYPE, "object number per pixel; 0 = nothing"),
-    ("part", IMAGE_TYPE, "part number per pixel; 0 = nothing"),
-    ("semantic", IMAGE_TYPE, "class number per pixel; 0 = nothing"),
-    ("depth", _FLOAT32_LIST, "planar distance to the image plane [m], row major; inf = nothing"),
-    ("distance", _FLOAT32_LIST, "distance to the camera centre [m], row major; inf = nothing"),
-    ("normal", _FLOAT32_LIST, "surface normal in the world frame, row major, xyz per pixel"),
-    ("albedo", _FLOAT32_LIST, "diffuse reflectance, linear, row major, rgb per pixel"),
-    ("hdr", _FLOAT32_LIST, "scene-linear radiance, row major, rgb per pixel"),
-    (
-        "depth_mm",
-        IMAGE_TYPE,
-        "depth in whole millimetres, 16 bit, lossy; 0 = nothing, or outside 1 to 65535 mm",
-    ),
-    ("K", _FLOAT64_LIST, "camera matrix, 3x3 row major [px], pixel centres at +0.5"),
-    ("camera_model", pa.string(), "`pinhole`"),
-    ("distortion", _FLOAT64_LIST, "coefficients of the camera model; empty for a pinhole"),
-    (
-        "T_world_camera",
-        _FLOAT64_LIST,
-        "camera (x right, y down, z forward) to world, 4x4 row major [m]",
-    ),
-    (
-        "objects",
-        pa.list_(OBJECT_TYPE),
-        "every object that could be seen: number, name, class; tight box, half-open pixels "
-        "`[x0, x1) x [y0, y1)`; loose box of the whole silhouette; pixel counts, occlusion; "
-        "pose and 3D box in the object's frame [m]",
-    ),
-    (
-        "robot_joint_position",
-        _FLOAT64_LIST,
-        "joint positions [rad or m]; names in the manifest; null without a robot",
-    ),
-    ("robot_ee_pose", _FLOAT64_LIST, "end-effector position [m] and quaternion wxyz"),
-    ("robot_gripper", _FLOAT64_LIST, "gripper joint positions [rad or m]"),
-    ("action", _FLOAT32_LIST, "action of the frame; null where the source has none"),
-    ("state", _FLOAT32_LIST, "state vector of the frame; null where the source has none"),
-    ("seed", pa.int64(), "seed of the run"),
-    ("recipe", pa.string(), "JSON of every random draw of the sample"),
-    ("redraws", pa.int32(), "how often the sample was drawn again"),
-    ("flags", pa.list_(pa.string()), "what to know about the view, e.g. `dark`"),
-)
-
-COLUMN_MEANINGS = {name: meaning for name, _, meaning in _COLUMNS}
-"""What each column holds, in one line."""
 
 
 def row_schema(passes: Collection[str] = (), depth_mm: bool = False) -> pa.Schema:
@@ -127,13 +36,11 @@ def row_schema(passes: Collection[str] = (), depth_mm: bool = False) -> pa.Schem
         if name not in BASE_PASSES and name not in EXTRA_PASSES:
             known = ", ".join((*BASE_PASSES, *EXTRA_PASSES))
             raise WriteError(f"Pass '{name}' has no column. Known: {known}.")
-    absent = {name for name in EXTRA_PASSES if name not in passes}
-    if not depth_mm:
-        absent.add("depth_mm")
-    fields = [pa.field(name, kind) for name, kind, _ in _COLUMNS if name not in absent]
-    features = {field.name: _feature(field.type) for field in fields}
+    asked = {*passes, "depth_mm"} if depth_mm else set(passes)
+    columns = [each for each in COLUMNS if not each.optional or each.name in asked]
+    features = {each.name: each.feature for each in columns}
     return pa.schema(
-        fields,
+        [pa.field(each.name, each.kind.arrow) for each in columns],
         metadata={
             "huggingface": json.dumps({"info": {"features": features}}),
             "datagen": json.dumps({"schema_version": SCHEMA_VERSION}),
@@ -195,20 +102,6 @@ def _leaves(path: str, kind: pa.DataType) -> list[str]:
     if isinstance(kind, pa.StructType):
         return [leaf for child in kind for leaf in _leaves(f"{path}.{child.name}", child.type)]
     return [path]
-
-
-_FEATURE_NAMES = {"float": "float32", "double": "float64"}
-
-
-def _feature(kind: pa.DataType) -> dict[str, object]:
-    """Spell an Arrow type as a feature of the datasets library."""
-    if kind.equals(IMAGE_TYPE):
-        return {"_type": "Image"}
-    if isinstance(kind, pa.ListType):
-        return {"feature": _feature(kind.value_type), "_type": "List"}
-    if isinstance(kind, pa.StructType):
-        return {child.name: _feature(child.type) for child in kind}
-    return {"dtype": _FEATURE_NAMES.get(str(kind), str(kind)), "_type": "Value"}
 
 
 def _says(text: bytes, value: object) -> bool:
