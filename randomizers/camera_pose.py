@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from randomizers.draw import Draw, Value
+from randomizers.boxes import Floats
+from randomizers.changes import Changes
+from randomizers.draw import Draw, Drawn
 from randomizers.errors import RandomizerError
-from randomizers.randomizer import Factor, Number, Randomizer, Settings, Triple
+from randomizers.randomizer import Randomizer
 from randomizers.rotations import X_AXIS, Z_AXIS, rotation, rotation_vector, translation
+from randomizers.settings import Factor, Number, Settings, Triple
 from randomizers.trial import Trial
 
 if TYPE_CHECKING:
@@ -49,11 +52,11 @@ class CameraPose(Randomizer, frozen=True):
     turned camera's own frame (x right, y up, z backwards).
     """
 
+    noun: ClassVar[str] = "camera"
+    by_view: ClassVar[bool] = True
+
     type: Literal["camera_pose"] = "camera_pose"
     """Kind of randomizer."""
-
-    name: str = Field(default="camera_pose", min_length=1)
-    """Name of this randomizer, no other's in the run."""
 
     position: Triple | None = None
     """Offset along the camera's own axes [m]."""
@@ -68,9 +71,10 @@ class CameraPose(Randomizer, frozen=True):
     fovy: Factor | None = None
     """Factor on the vertical field of view."""
 
-    def find(self, info: SceneInfo) -> list[str]:
-        """Paths of the cameras to draw for."""
-        return self.match(info, "camera", {camera.name: camera.path for camera in info.cameras})
+    @classmethod
+    def candidates(cls, info: SceneInfo) -> Mapping[str, str]:
+        """Paths of all cameras by name."""
+        return {camera.name: camera.path for camera in info.cameras}
 
     def draw(self, target: str, trial: Trial) -> list[Draw]:
         """Draw for one camera."""
@@ -84,41 +88,43 @@ class CameraPose(Randomizer, frozen=True):
         draws += trial.draw(self, target, "fovy", self.fovy)
         return draws
 
+    @classmethod
+    def meaning(cls, sample: SampleLayer, target: str, drawn: Drawn) -> Changes:
+        """Compute what drawn parameters make of a camera.
 
-def camera_values(
-    sample: SampleLayer, target: str, parameters: Mapping[str, Value]
-) -> dict[str, Any]:
-    """Compute what drawn parameters make of a camera: attribute path to value.
+        Raises:
+            RandomizerError: The field of view leaves (0, 170] degrees.
+        """
+        poses: dict[str, Floats] = {}
+        values: dict[str, Any] = {}
+        if drawn.keys() & {"look_at", "position", "rotation"}:
+            poses[target] = _moved(sample.start_pose(target), drawn)
+        if "fovy" in drawn:
+            values[f"{target}.focalLength"] = _focal_length(sample, target, drawn["fovy"])
+        return Changes(poses, values)
 
-    Raises:
-        RandomizerError: The field of view leaves (0, 170] degrees.
-    """
-    numbers = cast(Mapping[str, Any], parameters)
-    values: dict[str, Any] = {}
-    if parameters.keys() & {"look_at", "position", "rotation"}:
-        pose = sample.start_pose(target)
-        if "look_at" in numbers:
-            point = (pose @ [0.0, 0.0, -numbers["look_at"], 1.0])[:3]
-            turn = rotation(Z_AXIS, numbers.get("azimuth", 0.0))
-            pose = translation(point) @ turn @ translation(-point) @ pose
-            ahead = translation([0.0, 0.0, -numbers["look_at"]])
-            # A camera that should look from higher up turns its view down: about -x.
-            turn = rotation(X_AXIS, -numbers.get("elevation", 0.0))
-            pose = pose @ ahead @ turn @ np.linalg.inv(ahead)
-        pose = pose @ translation(numbers.get("position", (0.0, 0.0, 0.0)))
-        pose = pose @ rotation_vector(numbers.get("rotation", (0.0, 0.0, 0.0)))
-        values[f"{target}.xformOp:transform"] = pose
-    if "fovy" in numbers:
-        focal = f"{target}.focalLength"
-        half = sample.start(f"{target}.verticalAperture") / 2
-        authored = 2 * math.degrees(math.atan(half / sample.start(focal)))
-        fovy = authored * numbers["fovy"]
-        if not 0 < fovy <= WIDEST:
-            raise RandomizerError(
-                f"{sample.scene.info.scene_id}: {target}: the field of view would be {fovy:g} "
-                f"degrees ({authored:g} x {numbers['fovy']:g}); it should be above 0 and at most "
-                f"{WIDEST:g}."
-            )
-        # The focal length alone keeps aspect ratio and principal point.
-        values[focal] = half / math.tan(math.radians(fovy) / 2)
-    return values
+
+def _moved(pose: Floats, drawn: Drawn) -> Floats:
+    if "look_at" in drawn:
+        point = (pose @ [0.0, 0.0, -drawn["look_at"], 1.0])[:3]
+        turn = rotation(Z_AXIS, drawn.get("azimuth", 0.0))
+        pose = translation(point) @ turn @ translation(-point) @ pose
+        ahead = translation([0.0, 0.0, -drawn["look_at"]])
+        # A camera that should look from higher up turns its view down: about -x.
+        turn = rotation(X_AXIS, -drawn.get("elevation", 0.0))
+        pose = pose @ ahead @ turn @ np.linalg.inv(ahead)
+    pose = pose @ translation(drawn.get("position", (0.0, 0.0, 0.0)))
+    return pose @ rotation_vector(drawn.get("rotation", (0.0, 0.0, 0.0)))
+
+
+def _focal_length(sample: SampleLayer, target: str, factor: float) -> float:
+    """Focal length for a scaled field of view; it alone keeps aspect ratio and principal point."""
+    half = sample.start(f"{target}.verticalAperture") / 2
+    authored = 2 * math.degrees(math.atan(half / sample.start(f"{target}.focalLength")))
+    fovy = authored * factor
+    if not 0 < fovy <= WIDEST:
+        raise RandomizerError(
+            f"{sample.scene.info.scene_id}: {target}: the field of view would be {fovy:g} "
+            f"degrees ({authored:g} x {factor:g}); it should be above 0 and at most {WIDEST:g}."
+        )
+    return half / math.tan(math.radians(fovy) / 2)

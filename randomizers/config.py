@@ -3,16 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import (
+    CoreSchema,
+    InitErrorDetails,
+    PydanticCustomError,
+    PydanticKnownError,
+    SchemaValidator,
+    core_schema,
+)
 
-from randomizers.camera_pose import CameraPose
-from randomizers.light import Light
-from randomizers.object_pose import ObjectPose
+from randomizers.errors import RandomizerError, UnknownKindError
+from randomizers.randomizer import Randomizer
+from randomizers.registry import kinds, loaded_classes, randomizer_class
 
-RandomizerConfig = Annotated[CameraPose | Light | ObjectPose, Field(discriminator="type")]
+
+class _AnyKind:
+    """Reads settings by the class of their `type`, which may be another package's."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(_read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(_union(loaded_classes()))
+
+
+AnyRandomizer = Annotated[Randomizer, _AnyKind()]
 """Settings of any randomizer; `type` says which."""
+
+
+@cache
+def _union(classes: tuple[type[Randomizer], ...]) -> CoreSchema:
+    choices = {cls.model_fields["type"].default: TypeAdapter(cls).core_schema for cls in classes}
+    return core_schema.tagged_union_schema(choices, "type")
+
+
+@cache
+def _validator(classes: tuple[type[Randomizer], ...]) -> SchemaValidator:
+    return SchemaValidator(_union(classes))
+
+
+def _read(data: object) -> Randomizer:
+    if isinstance(data, Randomizer):
+        return data
+    if isinstance(data, Mapping):
+        _find_kind(cast(Mapping[str, Any], data))
+    return _validator(loaded_classes()).validate_python(data)
+
+
+def _find_kind(data: Mapping[str, Any]) -> None:
+    """Load the class that settings name.
+
+    Raises:
+        PydanticCustomError: They name none.
+        PydanticKnownError: They name one that is not known.
+        ValidationError: It cannot be loaded.
+    """
+    if "type" not in data:
+        raise PydanticCustomError(
+            "union_tag_not_found", "Unable to find out the kind: 'type' is missing", _expected()
+        )
+    kind = data["type"]
+    try:
+        randomizer_class(str(kind))
+    except UnknownKindError as error:
+        context = {**_expected(), "tag": str(kind)}
+        raise PydanticKnownError("union_tag_invalid", context) from error
+    except RandomizerError as error:
+        problem = PydanticCustomError("randomizer", "{reason}", {"reason": str(error)})
+        details = InitErrorDetails(type=problem, loc=("type",), input=kind)
+        raise ValidationError.from_exception_data("randomizer", [details]) from error
+
+
+def _expected() -> dict[str, Any]:
+    return {"discriminator": "'type'", "expected_tags": ", ".join(map(repr, kinds()))}
 
 
 def _listed(data: Any) -> Any:
@@ -28,7 +107,7 @@ def _listed(data: Any) -> Any:
     )
 
 
-def distinct_names(randomizers: Sequence[RandomizerConfig]) -> Sequence[RandomizerConfig]:
+def distinct_names(randomizers: Sequence[Randomizer]) -> Sequence[Randomizer]:
     """Refuse two randomizers of one name: their draws would be the same.
 
     Raises:
@@ -42,6 +121,6 @@ def distinct_names(randomizers: Sequence[RandomizerConfig]) -> Sequence[Randomiz
 
 
 RandomizeSection = Annotated[
-    tuple[RandomizerConfig, ...], BeforeValidator(_listed), AfterValidator(distinct_names)
+    tuple[AnyRandomizer, ...], BeforeValidator(_listed), AfterValidator(distinct_names)
 ]
 """All randomizers of a run: a list of settings, or a mapping of names to settings."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -18,6 +17,7 @@ from randomizers.distributions import (
     Uniform,
     Values,
 )
+from randomizers.known import known
 
 _FARTHEST = 8.0
 """Most standard deviations from the mean at which a truncated bell may begin."""
@@ -37,10 +37,7 @@ def parse_distribution(data: Any) -> Distribution:
     kinds = [key for key in mapping if key != "clip"]
     for kind in kinds:
         if kind not in _PARSERS:
-            nearest = difflib.get_close_matches(str(kind), _PARSERS, n=1, cutoff=0.5)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            known = ", ".join(_PARSERS)
-            raise ValueError(f"{kind!r} is not a distribution. Known: {known}.{hint}")
+            raise ValueError(f"{kind!r} is not a distribution. {known(kind, _PARSERS)}")
     if len(kinds) != 1:
         raise ValueError(f"should be exactly one of {', '.join(_PARSERS)}")
     (kind,) = kinds

@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
 
 Values = tuple[float, ...]
 
@@ -71,21 +68,6 @@ class Distribution(ABC):
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]: ...
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        from randomizers.distribution_parsing import parse_distribution
-
-        return core_schema.no_info_plain_validator_function(
-            parse_distribution,
-            serialization=core_schema.plain_serializer_function_ser_schema(_data_of),
-        )
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return {"description": "A number, a list of numbers, or a distribution."}
 
 
 @dataclass(frozen=True)
@@ -195,10 +177,6 @@ class Choice(Distribution):
 
 def _plain(values: Values, dimension: int | None) -> float | list[float]:
     return values[0] if dimension is None or len(values) == 1 < dimension else list(values)
-
-
-def _data_of(distribution: Distribution) -> Any:
-    return distribution.data
 
 
 def _truncated(share: float, mean: float, std: float, low: float, high: float) -> float:

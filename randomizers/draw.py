@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast, get_args
 
@@ -11,6 +11,8 @@ from randomizers.errors import RandomizerError
 from randomizers.streams import Scope
 
 Value = float | str | tuple[float, ...] | tuple[str, ...]
+Drawn = Mapping[str, Any]
+"""What was drawn for one target: a `Value` by the name of its parameter."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,11 @@ class Draw:
     def kind(self) -> str:
         """Type of the randomizer."""
         return self.parameter.partition(".")[0]
+
+
+def by_parameter(draws: Iterable[Draw]) -> Drawn:
+    """Give the values of one target's draws by the name of their parameter."""
+    return {draw.parameter.partition(".")[2]: draw.value for draw in draws}
 
 
 def recipe_json(draws: Iterable[Draw]) -> str:

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class RandomizerError(Exception):
     """A randomizer does not fit the scene; the message is one sentence for the user."""
+
+
+class UnknownKindError(RandomizerError):
+    """No randomizer is of the kind that a config or a recipe names."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator
 
+from randomizers.boxes import Floats
+from randomizers.changes import Changes
 from randomizers.distribution_parsing import parse_distribution
 from randomizers.distributions import Distribution
-from randomizers.draw import Draw, Value
-from randomizers.randomizer import Factor, Factors, Number, Randomizer, Triple, refuse_view
+from randomizers.draw import Draw, Drawn
+from randomizers.randomizer import Randomizer
 from randomizers.rotations import rotation
+from randomizers.settings import Factor, Factors, Number, Triple
 from randomizers.trial import Trial
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from scenes import SampleLayer, SceneInfo
 
 COLDEST, HOTTEST = 1000.0, 10000.0
@@ -40,11 +41,10 @@ def _temperature(distribution: Distribution) -> Distribution:
 class Light(Randomizer, frozen=True):
     """Changes lights that shine: those of the world and those that a body carries."""
 
+    noun: ClassVar[str] = "light"
+
     type: Literal["light"] = "light"
     """Kind of randomizer."""
-
-    name: str = Field(default="light", min_length=1)
-    """Name of this randomizer, no other's in the run."""
 
     intensity: Factor | None = None
     """Factor on the intensity."""
@@ -63,11 +63,10 @@ class Light(Randomizer, frozen=True):
     """Offset along the axes of the frame that carries the light (the world's, for a light that
     no body carries) [m]."""
 
-    _refuse_view = field_validator("scope")(refuse_view)
-
-    def find(self, info: SceneInfo) -> list[str]:
-        """Paths of the lights to draw for."""
-        return self.match(info, "light", {light.name: light.path for light in info.lights})
+    @classmethod
+    def candidates(cls, info: SceneInfo) -> Mapping[str, str]:
+        """Paths of all lights by name."""
+        return {light.name: light.path for light in info.lights}
 
     def draw(self, target: str, trial: Trial) -> list[Draw]:
         """Draw for one light; one that is off is left as it is."""
@@ -82,35 +81,32 @@ class Light(Randomizer, frozen=True):
             draws += trial.draw(self, target, "tilt_side", FULL_TURN)
         return draws
 
-
-def light_values(
-    sample: SampleLayer, target: str, parameters: Mapping[str, Value]
-) -> dict[str, Any]:
-    """Compute what drawn parameters make of a light: attribute path to value."""
-    numbers = cast(Mapping[str, Any], parameters)
-    values: dict[str, Any] = {}
-    if "intensity" in numbers:
-        path = f"{target}.inputs:intensity"
-        values[path] = sample.start(path) * numbers["intensity"]
-    if parameters.keys() & {"tint", "kelvin"}:
-        path = f"{target}.inputs:color"
-        authored = sample.start(path)
-        color = np.array(authored, dtype=np.float64) * numbers.get("tint", (1.0, 1.0, 1.0))
-        if "kelvin" in numbers:
-            color *= temperature_color(numbers["kelvin"])
-        values[path] = type(authored)(*map(float, color))
-    if parameters.keys() & {"position", "tilt"}:
-        pose = sample.start_pose(target).copy()
-        pose[:3, 3] += numbers.get("position", (0.0, 0.0, 0.0))
-        side = np.deg2rad(numbers.get("tilt_side", 0.0))
-        # The light shines along -z: an axis in its xy plane turns the beam by the whole angle.
-        axis = [np.cos(side), np.sin(side), 0.0]
-        pose = pose @ rotation(axis, numbers.get("tilt", 0.0))
-        values[f"{target}.xformOp:transform"] = pose
-    return values
+    @classmethod
+    def meaning(cls, sample: SampleLayer, target: str, drawn: Drawn) -> Changes:
+        """Compute what drawn parameters make of a light."""
+        poses: dict[str, Floats] = {}
+        values: dict[str, Any] = {}
+        if "intensity" in drawn:
+            path = f"{target}.inputs:intensity"
+            values[path] = sample.start(path) * drawn["intensity"]
+        if drawn.keys() & {"tint", "kelvin"}:
+            path = f"{target}.inputs:color"
+            authored = sample.start(path)
+            color = np.array(authored, dtype=np.float64) * drawn.get("tint", (1.0, 1.0, 1.0))
+            if "kelvin" in drawn:
+                color *= temperature_color(drawn["kelvin"])
+            values[path] = type(authored)(*map(float, color))
+        if drawn.keys() & {"position", "tilt"}:
+            pose = sample.start_pose(target).copy()
+            pose[:3, 3] += drawn.get("position", (0.0, 0.0, 0.0))
+            side = np.deg2rad(drawn.get("tilt_side", 0.0))
+            # The light shines along -z: an axis in its xy plane turns the beam by the whole angle.
+            axis = [np.cos(side), np.sin(side), 0.0]
+            poses[target] = pose @ rotation(axis, drawn.get("tilt", 0.0))
+        return Changes(poses, values)
 
 
-def temperature_color(kelvin: float) -> NDArray[np.float64]:
+def temperature_color(kelvin: float) -> Floats:
     """Linear RGB of a black body [K] relative to 6500 K, of luminance 1, [3]."""
     from pxr import UsdLux
 

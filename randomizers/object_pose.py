@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from randomizers.boxes import Floats
-from randomizers.draw import Draw, Value
-from randomizers.randomizer import Number, Pair, Randomizer, refuse_view
+from randomizers.changes import Changes
+from randomizers.draw import Draw, Drawn, by_parameter
+from randomizers.randomizer import Randomizer
 from randomizers.rotations import Z_AXIS, rotation, translation
+from randomizers.settings import Number, Pair
 from randomizers.trial import Trial
 
 if TYPE_CHECKING:
@@ -37,11 +39,10 @@ class ObjectPose(Randomizer, frozen=True):
     after another in the order of the scene, each clear of where the others stand by then.
     """
 
+    noun: ClassVar[str] = "movable object"
+
     type: Literal["object_pose"] = "object_pose"
     """Kind of randomizer."""
-
-    name: str = Field(default="object_pose", min_length=1)
-    """Name of this randomizer, no other's in the run."""
 
     translation: Pair | None = None
     """Shift along the world's x and y [m]."""
@@ -52,17 +53,15 @@ class ObjectPose(Randomizer, frozen=True):
     attempts: int = Field(default=20, ge=1, le=1000, strict=True)
     """Draws of one object before it is left where it is."""
 
-    _refuse_view = field_validator("scope")(refuse_view)
-
-    def find(self, info: SceneInfo) -> list[str]:
-        """Paths of the objects to draw for: those that hang on a free joint."""
+    @classmethod
+    def candidates(cls, info: SceneInfo) -> Mapping[str, str]:
+        """Paths of all objects that hang on a free joint, by name."""
         free = {body.instance for body in info.bodies if body.free}
-        movable = {
+        return {
             thing.name: thing.path
             for thing in info.objects
             if thing.instance in free and thing.kind == "object"
         }
-        return self.match(info, "movable object", movable)
 
     def draw(self, target: str, trial: Trial) -> list[Draw]:
         """Draw for one object until it fits."""
@@ -88,8 +87,7 @@ class ObjectPose(Randomizer, frozen=True):
         for attempt in range(first, first + self.attempts):
             draws = trial.draw(self, target, "translation", self.translation, 2, attempt)
             draws += trial.draw(self, target, "yaw", self.yaw, None, attempt)
-            parameters = {draw.parameter.partition(".")[2]: draw.value for draw in draws}
-            move = _move(trial.sample, placement.shapes.free[instance], parameters)
+            move = _move(trial.sample, placement.shapes.free[instance], by_parameter(draws))
             if placement.fits(instance, move):
                 placement.put(instance, move, self.name)
                 if carried:
@@ -100,28 +98,23 @@ class ObjectPose(Randomizer, frozen=True):
         trial.flags.add(EXHAUSTED)
         return [trial.state(self, target, "kept", "exhausted", first + self.attempts - 1)]
 
-
-def object_values(
-    sample: SampleLayer, target: str, parameters: Mapping[str, Value]
-) -> dict[str, Any]:
-    """Compute what drawn parameters make of an object and what it carries: path to pose."""
-    if "kept" in parameters:
-        return {}
-    info = sample.scene.info
-    paths = {target, *cast(tuple[str, ...], parameters.get("carried", ()))}
-    instances = {thing.instance for thing in info.objects if thing.path in paths}
-    own = next(thing.instance for thing in info.objects if thing.path == target)
-    free = next(body.path for body in info.bodies if body.free and body.instance == own)
-    move = _move(sample, free, parameters)
-    return {
-        f"{body.path}.xformOp:transform": move @ sample.start_pose(body.path)
-        for body in info.bodies
-        if body.instance in instances
-    }
+    @classmethod
+    def meaning(cls, sample: SampleLayer, target: str, drawn: Drawn) -> Changes:
+        """Compute what drawn parameters make of an object and what it carries."""
+        if "kept" in drawn:
+            return Changes()
+        info = sample.scene.info
+        paths = {target, *drawn.get("carried", ())}
+        instances = {thing.instance for thing in info.objects if thing.path in paths}
+        own = next(thing.instance for thing in info.objects if thing.path == target)
+        free = next(body.path for body in info.bodies if body.free and body.instance == own)
+        move = _move(sample, free, drawn)
+        moved = [body.path for body in info.bodies if body.instance in instances]
+        return Changes({path: move @ sample.start_pose(path) for path in moved})
 
 
-def _move(sample: SampleLayer, body: str, parameters: Mapping[str, Any]) -> Floats:
+def _move(sample: SampleLayer, body: str, drawn: Drawn) -> Floats:
     origin = sample.start_pose(body)[:3, 3]
-    turn = rotation(Z_AXIS, parameters.get("yaw", 0.0))
-    shift = (*parameters.get("translation", (0.0, 0.0)), 0.0)
+    turn = rotation(Z_AXIS, drawn.get("yaw", 0.0))
+    shift = (*drawn.get("translation", (0.0, 0.0)), 0.0)
     return translation(origin + shift) @ turn @ translation(-origin)

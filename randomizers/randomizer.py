@@ -1,74 +1,47 @@
-"""What all randomizers share: their common settings and how they find their targets."""
+"""What a randomizer is: settings, targets, draw and meaning in one class."""
 
 from __future__ import annotations
 
-import difflib
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from randomizers.distributions import Distribution
+from randomizers.changes import Changes
+from randomizers.draw import Draw, Drawn
 from randomizers.errors import RandomizerError
+from randomizers.known import known
+from randomizers.settings import Settings
 from randomizers.streams import Scope
 
 if TYPE_CHECKING:
-    from scenes import SceneInfo
+    from randomizers.trial import Trial
+    from scenes import SampleLayer, SceneInfo
 
 
-def _number(distribution: Distribution) -> Distribution:
-    if distribution.dimension is not None:
-        raise ValueError(f"should draw a number, draws {distribution.dimension} components")
-    return distribution
-
-
-def _factor(distribution: Distribution) -> Distribution:
-    if distribution.bounds[0] < 0:
-        raise ValueError(
-            f"is a factor and may become {distribution.bounds[0]!r}; bound it from below by 0 "
-            "(a normal by clip: [0, b])"
-        )
-    return distribution
-
-
-def _triple(distribution: Distribution) -> Distribution:
-    if distribution.dimension not in (None, 3):
-        raise ValueError(f"should draw 3 components, draws {distribution.dimension}")
-    return distribution
-
-
-def _pair(distribution: Distribution) -> Distribution:
-    if distribution.dimension not in (None, 2):
-        raise ValueError(f"should draw 2 components, draws {distribution.dimension}")
-    return distribution
-
-
-Number = Annotated[Distribution, AfterValidator(_number)]
-"""A number."""
-Factor = Annotated[Distribution, AfterValidator(_number), AfterValidator(_factor)]
-"""A number of at least 0."""
-Factors = Annotated[Distribution, AfterValidator(_triple), AfterValidator(_factor)]
-"""Three numbers of at least 0."""
-Pair = Annotated[Distribution, AfterValidator(_pair)]
-"""Two numbers; a distribution of numbers draws each by itself."""
-Triple = Annotated[Distribution, AfterValidator(_triple)]
-"""Three numbers; a distribution of numbers draws each by itself."""
-
-
-class Settings(BaseModel, frozen=True):
-    """A part of a randomizer's settings."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+def _kind(settings: dict[str, Any]) -> str:
+    return settings.get("type", "")
 
 
 class Randomizer(Settings, frozen=True):
-    """Settings that every randomizer has."""
+    """Draws for targets of one kind.
+
+    A subclass has a field `type` of a literal that is also its default, and fields for what it
+    draws; those with the default None may be left out, but not all of them.
+    """
+
+    noun: ClassVar[str] = "target"
+    """What the targets are, for messages."""
+
+    by_view: ClassVar[bool] = False
+    """Whether `scope: view` makes sense: only what belongs to one camera may differ by view."""
 
     type: str
     """Kind of randomizer."""
 
-    name: str = Field(min_length=1)
+    name: str = Field(default_factory=_kind, min_length=1)
     """Name of this randomizer, no other's in the run; by default its type. Draws depend on
     the name, not on the place in the list."""
 
@@ -81,50 +54,66 @@ class Randomizer(Settings, frozen=True):
     missing: Literal["refuse", "skip"] = "refuse"
     """What to do with a scene in which one of `targets` matches nothing; `*` always may."""
 
+    @field_validator("scope")
+    @classmethod
+    def _refuse_view(cls, scope: Scope) -> Scope:
+        if scope == "view" and not cls.by_view:
+            raise ValueError(
+                "should be one of run, scene, episode, frame: all views of a frame show one "
+                "sample, only its cameras may differ by view"
+            )
+        return scope
+
     @model_validator(mode="after")
     def _draws_something(self) -> Randomizer:
-        common = Randomizer.model_fields.keys() | {"type", "attempts"}
-        own = [field for field in type(self).model_fields if field not in common]
-        if all(getattr(self, field) is None for field in own):
+        fields = type(self).model_fields.items()
+        own = [name for name, field in fields if field.default is None]
+        if own and all(getattr(self, name) is None for name in own):
             raise ValueError(f"draws nothing: set one of {', '.join(own)}")
         return self
 
-    def match(self, info: SceneInfo, noun: str, paths: Mapping[str, str]) -> list[str]:
-        """Find the targets of this randomizer.
+    @classmethod
+    @abstractmethod
+    def candidates(cls, info: SceneInfo) -> Mapping[str, str]:
+        """Prim path by name of everything in a scene that can be drawn for."""
+
+    @abstractmethod
+    def draw(self, target: str, trial: Trial) -> list[Draw]:
+        """Draw for one target, given by its path.
+
+        All that the meaning needs beside the scene and its state must be among the draws.
+        """
+
+    @classmethod
+    @abstractmethod
+    def meaning(cls, sample: SampleLayer, target: str, drawn: Drawn) -> Changes:
+        """Compute what drawn values make of a target, from the start values of the sample.
 
         Args:
-            info: Tables of the scene, for the message.
-            noun: What the targets are, for the message.
-            paths: Prim path by name of everything that could be drawn for.
+            sample: Gives the values that a draw starts from: `start` and `start_pose`.
+            target: Path of the target.
+            drawn: What was drawn for it, by parameter.
+        """
+
+    def find(self, info: SceneInfo) -> list[str]:
+        """Find the targets of this randomizer in a scene.
 
         Returns:
-            Prim paths in the order of `paths`.
+            Prim paths in the order of `candidates`.
 
         Raises:
             RandomizerError: A pattern matches nothing and the scene should be refused for it.
         """
+        paths = self.candidates(info)
         for pattern in self.targets:
             if self.missing == "skip" or pattern == "*" or _matching(pattern, paths):
                 continue
-            nearest = difflib.get_close_matches(pattern, paths, n=1, cutoff=0.5)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            known = ", ".join(sorted(paths)) or "none"
             raise RandomizerError(
-                f"{info.scene_id}: randomizer {self.name!r}: no {noun} matches {pattern!r}. "
-                f"Known: {known}.{hint} (`missing: skip` leaves such scenes as they are.)"
+                f"{info.scene_id}: randomizer {self.name!r}: no {self.noun} matches {pattern!r}. "
+                f"{known(pattern, paths)} (`missing: skip` leaves such scenes as they are.)"
             )
         wanted = {name for pattern in self.targets for name in _matching(pattern, paths)}
         return [path for name, path in paths.items() if name in wanted]
-
-
-def refuse_view(scope: Scope) -> Scope:
-    """Refuse the scope `view` for what all views of a frame see alike."""
-    if scope == "view":
-        raise ValueError(
-            "should be one of run, scene, episode, frame: all views of a frame show one sample, "
-            "only its cameras may differ by view"
-        )
-    return scope
 
 
 def _matching(pattern: str, names: Iterable[str]) -> list[str]:

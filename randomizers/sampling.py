@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from randomizers.camera_pose import camera_values
 from randomizers.checks import Check
-from randomizers.config import RandomizerConfig
-from randomizers.draw import Draw, SampleId, Value
+from randomizers.draw import Draw, SampleId, by_parameter
 from randomizers.errors import RandomizerError
-from randomizers.light import light_values
-from randomizers.object_pose import object_values
+from randomizers.randomizer import Randomizer
+from randomizers.registry import randomizer_class
 from randomizers.trial import RENEWED, Trial
 
 if TYPE_CHECKING:
@@ -23,14 +19,6 @@ if TYPE_CHECKING:
 
 REDRAWS = 10
 """Most attempts after the first at a sample that a check refuses."""
-
-_TRANSFORM = ".xformOp:transform"
-_Meaning = Callable[["SampleLayer", str, Mapping[str, Value]], dict[str, Any]]
-_MEANINGS: dict[str, _Meaning] = {
-    "camera_pose": camera_values,
-    "light": light_values,
-    "object_pose": object_values,
-}
 
 
 @dataclass(frozen=True)
@@ -47,7 +35,7 @@ class Outcome:
 
 def randomize(
     sample: SampleLayer,
-    randomizers: Sequence[RandomizerConfig],
+    randomizers: Sequence[Randomizer],
     ids: SampleId,
     seed: int,
     check: Callable[[SampleLayer], Iterable[Check]] | None = None,
@@ -83,9 +71,7 @@ def randomize(
     raise AssertionError("the last attempt returns")
 
 
-def bind(
-    randomizers: Sequence[RandomizerConfig], info: SceneInfo
-) -> list[tuple[RandomizerConfig, list[str]]]:
+def bind(randomizers: Sequence[Randomizer], info: SceneInfo) -> list[tuple[Randomizer, list[str]]]:
     """Find what each randomizer draws for in a scene; a run can do so before any work.
 
     Raises:
@@ -100,56 +86,39 @@ def replay(sample: SampleLayer, recipe: Iterable[Draw]) -> None:
     Raises:
         RandomizerError: The recipe names a kind of randomizer or a target that is not there.
     """
-    known = {thing.path for thing in sample.scene.info.objects}
-    known |= {camera.path for camera in sample.scene.info.cameras}
-    known |= {light.path for light in sample.scene.info.lights}
+    info = sample.scene.info
     for (_, target, kind), draws in groupby(
         recipe, key=lambda draw: (draw.randomizer, draw.target, draw.kind)
     ):
-        if kind not in _MEANINGS:
-            raise RandomizerError(
-                f"recipe: {kind!r} is not a randomizer. Known: {', '.join(_MEANINGS)}."
-            )
-        if target not in known:
-            raise RandomizerError(f"recipe: {sample.scene.info.scene_id} has no {target}.")
-        _write(sample, _values(sample, target, list(draws)))
+        try:
+            randomizer = randomizer_class(kind)
+        except RandomizerError as error:
+            raise RandomizerError(f"recipe: {error}") from error
+        if target not in randomizer.candidates(info).values():
+            raise RandomizerError(f"recipe: {info.scene_id} has no {target}.")
+        randomizer.meaning(sample, target, by_parameter(draws)).write(sample)
 
 
-def _draw(
-    bound: list[tuple[RandomizerConfig, list[str]]], trial: Trial, written: set[str]
-) -> list[Draw]:
+def _draw(bound: list[tuple[Randomizer, list[str]]], trial: Trial, written: set[str]) -> list[Draw]:
     recipe: list[Draw] = []
     owners: dict[str, str] = {}
     for randomizer, targets in bound:
         for target in targets:
             draws = randomizer.draw(target, trial)
-            values = _values(trial.sample, target, draws)
-            for path in values:
+            if not draws:
+                continue
+            changes = randomizer.meaning(trial.sample, target, by_parameter(draws))
+            for path in changes.paths:
                 if path in owners:
                     raise RandomizerError(
                         f"{trial.sample.scene.info.scene_id}: randomizers {owners[path]!r} and "
                         f"{randomizer.name!r} both draw {path}; leave it to one of them."
                     )
                 owners[path] = randomizer.name
-            _write(trial.sample, values)
+            changes.write(trial.sample)
             recipe += draws
     # An earlier attempt may have moved what this one leaves alone.
     for path in sorted(written - owners.keys()):
         trial.sample.set(path, trial.sample.start(path))
     written.update(owners)
     return recipe
-
-
-def _values(sample: SampleLayer, target: str, draws: Sequence[Draw]) -> dict[str, Any]:
-    if not draws:
-        return {}
-    parameters = {draw.parameter.partition(".")[2]: draw.value for draw in draws}
-    return _MEANINGS[draws[0].kind](sample, target, parameters)
-
-
-def _write(sample: SampleLayer, values: Mapping[str, Any]) -> None:
-    for path, value in values.items():
-        if isinstance(value, np.ndarray):
-            sample.set_pose(path.removesuffix(_TRANSFORM), value)
-        else:
-            sample.set(path, value)

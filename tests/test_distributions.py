@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from scipy.stats import truncnorm
 
-from randomizers import Distribution, parse_distribution
+from randomizers import Numbers, parse_distribution
 
 FINITE = st.floats(-1e6, 1e6)
-ADAPTER = TypeAdapter(Distribution)
+ADAPTER = TypeAdapter(Numbers)
 
 
 def rng(seed=0):

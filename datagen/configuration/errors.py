@@ -80,7 +80,8 @@ def _sentence(details: ErrorDetails, model: type[BaseModel], data: Any) -> str:
             return f"{key}: {_shown(value)} is not of a kind that can stand here."
         key = f"{key}.{field}" if key else field
         if kind == "union_tag_not_found":
-            return f"{key}: this setting is required.{_known(None, _tags(model, location))}"
+            tags = _quoted(context.get("expected_tags", "")) or _tags(model, location)
+            return f"{key}: this setting is required.{_known(None, tags)}"
         return unknown_name(key, context["tag"], _quoted(context["expected_tags"]))
     if kind in ("literal_error", "enum"):
         return unknown_name(key, value, _quoted(context["expected"]))
