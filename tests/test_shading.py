@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from datagen import shading as mujoco_formula
-from datagen.backends import Buffers, Size
+from datagen.backends import Buffers, Pass, Size
 from datagen.backends.mitsuba import MitsubaBackend
 from datagen.shading import luminance, mujoco_shading
 from datagen.shading_boxes import box_sizes
@@ -156,7 +156,8 @@ def test_lit_on_both_sides_the_inside_of_a_box_shows_normals_turned_to_the_viewe
     backend, size = MitsubaBackend(spp=1, denoise=False, variant="llvm"), Size(48, 32)
     backend.open(scene)
     backend.apply(SampleLayer(scene, scene.state_names[0]))
-    buffers = backend.render("cam", size, {"part", "position", "normal", "albedo", "shadowed"})
+    passes: set[Pass] = {"part", "position", "normal", "albedo", "triangle", "shadowed"}
+    buffers = backend.render("cam", size, passes)
     view = pinhole(scene, "cam", *size)
     x, y = np.meshgrid(np.arange(48) + 0.5, np.arange(32) + 0.5)
     rays = np.stack([x, y, np.ones_like(x)], axis=2) @ np.linalg.inv(view.K).T
