@@ -1,8 +1,10 @@
 """The denoiser takes noise out of light and leaves texture alone."""
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from datagen.backends import Size
 from datagen.backends.denoise import Denoiser
 from datagen.backends.mitsuba import MitsubaBackend
 from datagen.config import MitsubaConfig
-from scenes import SampleLayer, Scene, convert_mjcf
+from scenes import SampleLayer, convert_mjcf
 
 FINE = Path(__file__).parent / "cases" / "g12-fine-texture-denoised"
 
@@ -42,38 +44,68 @@ def test_each_size_gives_the_same_bytes_whatever_ran_before() -> None:
     assert np.array_equal(used(*small), Denoiser(threads=1)(*small))
 
 
+class Card(NamedTuple):
+    """Grey pictures of a card with fine texture, [h, w], and the pixels that show it."""
+
+    reference: np.ndarray
+    """Of 256 samples, not denoised."""
+    noisy: np.ndarray
+    """Of the default samples, not denoised."""
+    denoised: np.ndarray
+    """Of default settings."""
+    where: np.ndarray
+
+
 @pytest.fixture(scope="module")
-def fine(tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    return convert_mjcf(FINE / "scene.xml", tmp_path_factory.mktemp("fine") / "scene")
-
-
-def on_the_card(scene: Scene, side: int, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Grey picture of a fine texture, [h, w], and the pixels that show it."""
-    config = MitsubaConfig(variant="llvm", **settings)
-    backend = MitsubaBackend(**config.model_dump())
-    backend.open(scene)
-    backend.apply(SampleLayer(scene, "rest"))
-    found = backend.render("cam", Size(side, side), {"rgb", "part"})
-    assert found.rgb is not None and found.part is not None
+def card_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Card]:
+    scene = convert_mjcf(FINE / "scene.xml", tmp_path_factory.mktemp("fine") / "scene")
     card = next(part.part for part in scene.info.parts if part.name == "card")
-    return found.rgb.mean(axis=2), found.part == card
+
+    @cache
+    def of_side(side: int) -> Card:
+        pictures, where = [], np.zeros(())
+        for settings in ({"spp": 256, "denoise": False}, {"denoise": False}, {}):
+            config = MitsubaConfig.model_validate({"variant": "llvm", **settings})
+            backend = MitsubaBackend(**config.model_dump())
+            backend.open(scene)
+            backend.apply(SampleLayer(scene, "rest"))
+            found = backend.render("cam", Size(side, side), {"rgb", "part"})
+            assert found.rgb is not None and found.part is not None
+            pictures.append(found.rgb.mean(axis=2))
+            where = found.part == card
+        reference, noisy, denoised = pictures
+        return Card(reference, noisy, denoised, where)
+
+    return of_side
 
 
-@pytest.mark.parametrize("side", [96, 128])
+@pytest.mark.parametrize("side", [64, 128])
 def test_a_picture_of_default_settings_keeps_the_contrast_of_fine_texture(
-    fine: Scene, side: int
+    card_of: Callable[[int], Card], side: int
 ) -> None:
     low, high = json.loads((FINE / "case.json").read_text())["expect"]["rule"]["gradient_ratio"]
-    reference, card = on_the_card(fine, side, spp=256, denoise=False)
-    noisy, _ = on_the_card(fine, side, denoise=False)
-    denoised, _ = on_the_card(fine, side)
-    # Stripes are on the left, speckle on the right.
+    card = card_of(side)
+    # Stripes are on the left, speckle on the right; a bar or cell is `side` / 64 pixels wide.
     for half in (slice(0, side // 2), slice(side // 2, side)):
-        both = card[:, half][:, 1:] & card[:, half][:, :-1]
-        gradients = [
+        where = card.where[:, half]
+        both = where[:, 1:] & where[:, :-1]
+        kept, true = (
             np.abs(np.diff(picture[:, half], axis=1))[both].mean()
-            for picture in (denoised, reference)
-        ]
-        assert low <= gradients[0] / gradients[1] <= high
-    errors = [np.mean((picture - reference)[card] ** 2) for picture in (denoised, noisy)]
+            for picture in (card.denoised, card.reference)
+        )
+        assert low <= kept / true <= high
+
+
+FINEST = pytest.mark.xfail(strict=True, reason="bars of one pixel lose contrast: 37.9 of 38.7 dB")
+
+
+@pytest.mark.parametrize("side", [pytest.param(64, marks=FINEST), 128])
+def test_a_denoised_picture_of_fine_texture_is_nearer_to_the_truth(
+    card_of: Callable[[int], Card], side: int
+) -> None:
+    card = card_of(side)
+    errors = [
+        np.mean((picture - card.reference)[card.where] ** 2)
+        for picture in (card.denoised, card.noisy)
+    ]
     assert errors[0] < errors[1]
