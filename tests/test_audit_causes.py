@@ -87,13 +87,14 @@ def written(folder: Path, text: str) -> dict[str, Any]:
     return {"mjcf": {"path": str(folder / "scene.xml"), "materials": "mujoco"}}
 
 
-@pytest.mark.parametrize("name", ["lamp", "walker", "desk", "shelf", "room", "glass"])
+@pytest.mark.parametrize("name", ["lamp", "walker", "desk", "shelf", "room", "glass", "shine"])
 def test_no_cause_is_named_where_nothing_is_wrong(tmp_path: Path, name: str) -> None:
     files = {
         "desk": ("mjcf", ROOT / "configs/mjcf/desk.xml"),
         "shelf": ("usd", ROOT / "configs/usd/shelf.usda"),
         "room": ("mjcf", ROOT / "tests/cases/g10-room-seen-from-inside/scene.xml"),
         "glass": ("mjcf", ROOT / "tests/cases/x08-glass-once/scene.xml"),
+        "shine": ("mjcf", ROOT / "tests/cases/x09-materials-shine/scene.xml"),
     }
     if name in files:
         kind, path = files[name]

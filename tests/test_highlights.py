@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import scenes
-from datagen.backends import Backend, Size
+from datagen.backends import Backend, Pass, Size
 from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, srgb_decode
@@ -28,6 +28,9 @@ MODEL = """<mujoco>
 </worldbody></mujoco>"""
 SUN = '<light directional="true" dir="0 0 -1" diffuse=".7 .7 .7" specular=".3 .3 .3"/>'
 SIZE = Size(33, 33)
+GREY = '<material name="grey" rgba=".5 .5 .5 1" specular="0"/>'
+"""A geom without a material, without its highlight."""
+SHINE = Path(__file__).parent / "cases" / "x09-materials-shine" / "scene.xml"
 
 
 def converted(folder: Path, rule: MaterialRule, **values: object) -> Scene:
@@ -38,10 +41,19 @@ def converted(folder: Path, rule: MaterialRule, **values: object) -> Scene:
     return scenes.convert_mjcf(path, folder / "scene", source=MjcfSource(path=path, materials=rule))
 
 
-def center(backend: Backend, scene: Scene, name: str) -> np.ndarray:
+def center(backend: Backend, scene: Scene, name: Pass) -> np.ndarray:
     backend.open(scene)
     backend.apply(SampleLayer(scene, "rest"))
     return np.asarray(getattr(backend.render("top", SIZE, {name}), name)[16, 16], np.float64)
+
+
+def front(backend: Backend, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
+    """Grey picture and part map of `SHINE`."""
+    backend.open(scene)
+    backend.apply(SampleLayer(scene, "rest"))
+    found = backend.render("front", Size(192, 192), {"rgb", "part"})
+    assert found.rgb is not None and found.part is not None
+    return found.rgb.mean(axis=2), found.part
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +116,34 @@ def test_by_mujocos_rule_a_highlight_is_about_as_strong_as_in_its_picture(
         added[name] = (pictures[0] - pictures[1]).mean()
     assert added["mujoco"] > 10
     assert added["mitsuba"] == pytest.approx(added["mujoco"], rel=0.35)
+
+
+@pytest.mark.gl
+def test_highlights_stand_where_mujocos_do(tracer: MitsubaBackend, tmp_path: Path) -> None:
+    shiny = SHINE.read_text()
+    matte = shiny.replace('specular=".8"', 'specular="0"').replace("<asset>", f"<asset>{GREY}")
+    matte = matte.replace('name="plain"', 'name="plain" material="grey"')
+    shown = []
+    for name, text in (("shiny", shiny), ("matte", matte)):
+        path = tmp_path / f"{name}.xml"
+        path.write_text(text)
+        source = MjcfSource(path=path, materials="mujoco")
+        shown.append(scenes.convert_mjcf(path, tmp_path / name, source=source))
+    balls = [part.part for part in shown[0].info.parts if part.name != "table"]
+    places = {}
+    for backend in (MujocoBackend(), tracer):
+        (with_shine, part), (without, _) = (front(backend, scene) for scene in shown)
+        added = with_shine - without
+        found = []
+        for ball in balls:
+            here = np.where(part == ball, added, 0.0)
+            assert here.max() > 40
+            weights = np.where(here > here.max() / 2, here, 0.0)
+            found.append(np.average(np.indices(here.shape), axis=(1, 2), weights=weights))
+        places[backend.name] = found
+    assert len(balls) == 2
+    distances = np.linalg.norm(np.subtract(*places.values()), axis=1)
+    assert distances.max() < 1.5, "pixels; a ball is 36 pixels wide"
 
 
 def test_a_lit_white_surface_shows_no_more_light_and_a_texture_dims_it() -> None:

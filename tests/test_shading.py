@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datagen.backends import Buffers, Size
+from datagen.backends import Buffers, Pass, Size
+from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.shading import formula as mujoco_formula
 from datagen.shading.boxes import box_sizes
 from datagen.shading.formula import luminance, mujoco_shading
@@ -139,6 +140,37 @@ def test_textured_boxes_are_told_from_meshes_too(scene_of: SceneOf) -> None:
     sizes = box_sizes(scene_of(body, assets=assets))
     assert list(sizes) == [1]
     np.testing.assert_allclose(sizes[1], [0.1, 0.2, 0.3], rtol=1e-6)
+
+
+def test_lit_on_both_sides_the_inside_of_a_box_shows_normals_turned_to_the_viewer(
+    scene_of: SceneOf,
+) -> None:
+    lamp = np.array([0.3, -0.2, 0.4])
+    body = (
+        f'<geom type="box" size="1 1 1" {GREY}/><camera name="cam" fovy="110" euler="90 0 20"/>'
+        '<light pos=".3 -.2 .4" cutoff="180" exponent="0" ambient=".05 .05 .05" diffuse=".7 .7 .7"'
+        ' specular="0 0 0"/>'
+    )
+    head = '<headlight ambient=".1 .1 .1" diffuse=".2 .2 .2" specular="0 0 0"/>'
+    scene = scene_of(body, head)
+    backend, size = MitsubaBackend(spp=1, denoise=False, variant="llvm"), Size(48, 32)
+    backend.open(scene)
+    backend.apply(SampleLayer(scene, scene.state_names[0]))
+    passes: set[Pass] = {"part", "position", "normal", "albedo", "triangle", "shadowed"}
+    buffers = backend.render("cam", size, passes)
+    view = pinhole(scene, "cam", *size)
+    x, y = np.meshgrid(np.arange(48) + 0.5, np.arange(32) + 0.5)
+    rays = np.stack([x, y, np.ones_like(x)], axis=2) @ np.linalg.inv(view.K).T
+    rays = rays @ view.T_world_camera[:3, :3].T
+    places = rays / np.abs(rays).max(axis=2, keepdims=True)
+    inward = -np.round(places * (np.abs(places) > 1 - 1e-9))
+    to_lamp = lamp - places
+    to_lamp /= np.linalg.norm(to_lamp, axis=2, keepdims=True)
+    head_on = np.maximum(-inward @ view.T_world_camera[:3, 2], 0)
+    expected = 0.5 * (0.15 + 0.7 * np.sum(inward * to_lamp, axis=2) + 0.2 * head_on)
+    assert len(np.unique(inward.reshape(-1, 3), axis=0)) >= 4
+    inside = mujoco_shading(scene, buffers, view, both_sides=True)[..., 0]
+    np.testing.assert_allclose(inside, expected, atol=1e-4)
 
 
 def test_a_dark_light_keeps_its_term_and_lights_nothing(scene_of: SceneOf) -> None:
