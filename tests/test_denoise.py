@@ -11,8 +11,8 @@ import pytest
 
 from datagen.backends import Size
 from datagen.backends.mitsuba.backend import MitsubaBackend
+from datagen.backends.mitsuba.config import MitsubaConfig
 from datagen.backends.mitsuba.denoise import Denoiser
-from datagen.configuration.config import MitsubaConfig
 from scenes import SampleLayer, convert_mjcf
 
 FINE = Path(__file__).parent / "cases" / "g12-fine-texture-denoised"

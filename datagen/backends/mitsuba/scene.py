@@ -45,7 +45,11 @@ class OpenedScene:
         self._copies = copies
         self._meshes = PartMeshes(mitsuba, scene)
         emitters, self._lights = emitter_descriptions(mitsuba, scene, copies)
-        self.mitsuba_scene = mitsuba.load_dict({"type": "scene", **self._meshes.shapes, **emitters})
+        # Without it rays slip through between triangles that share an edge.
+        tight = {"embree_use_robust_intersections": True}
+        self.mitsuba_scene = mitsuba.load_dict(
+            {"type": "scene", **tight, **self._meshes.shapes, **emitters}
+        )
         self._parameters = mitsuba.traverse(self.mitsuba_scene)
         self._part_of_shape = self._shape_table()
         self.seen_from_behind = frozenset(
