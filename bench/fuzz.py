@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.fuzz_inputs import HOLDER, KINDS, damaged, whole_inputs  # noqa: E402
-from datagen.cli import describe  # noqa: E402
+from datagen.commands.errors import describe  # noqa: E402
 from scenes import Converter, SceneError  # noqa: E402
 from scenes.errors import ConversionFault  # noqa: E402
 from scenes.sources.config import ConversionLimits, FileSource, MjcfSource, UrdfSource, UsdSource  # noqa: E402

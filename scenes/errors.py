@@ -11,6 +11,9 @@ class SceneError(Exception):
             (line ends, escape characters, bytes that are no text) is spelled out.
     """
 
+    exit_code = 3
+    """Exit code of a command that it ends."""
+
     def __init__(self, *lines: str) -> None:
         super().__init__(*map(spelled_out, lines))
 
@@ -20,6 +23,8 @@ class SceneError(Exception):
 
 class StorageError(SceneError):
     """A scene could not be written: the disk is full, or the folder may not be written to."""
+
+    exit_code = 4
 
 
 class AssetError(SceneError):
@@ -32,6 +37,8 @@ class ConversionFault(SceneError):
 
 class MissingExtraError(SceneError):
     """An optional dependency is not installed; the message holds the pip command."""
+
+    exit_code = 2
 
 
 def spelled_out(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import datagen.cli as cli
+from datagen.commands.errors import describe
 from datagen.errors import ConfigError, DatagenError
 
 ROOT = Path(__file__).parent.parent
@@ -181,13 +181,13 @@ def test_every_package_error_has_its_exit_code() -> None:
         (BackendError, 4),
         (RandomizerError, 2),
     ]
-    assert [(kind, *cli.describe(kind("Said so."))) for kind, _ in expected] == [
+    assert [(kind, *describe(kind("Said so."))) for kind, _ in expected] == [
         (kind, "Said so.", code) for kind, code in expected
     ]
 
 
 def test_unexpected_error_is_one_sentence_with_a_hint() -> None:
-    sentence, code = cli.describe(ZeroDivisionError("division\nby zero"))
+    sentence, code = describe(ZeroDivisionError("division\nby zero"))
     assert code == 4
     assert sentence.startswith("Unexpected error: ZeroDivisionError: division by zero")
     assert "--traceback" in sentence
@@ -195,7 +195,7 @@ def test_unexpected_error_is_one_sentence_with_a_hint() -> None:
 
 
 def test_interrupt_says_how_to_go_on() -> None:
-    sentence, code = cli.describe(KeyboardInterrupt())
+    sentence, code = describe(KeyboardInterrupt())
     assert code == 130
     assert "same command" in sentence
 

@@ -4,6 +4,9 @@
 class WriteError(Exception):
     """A file of a run could not be written, or a row does not fit the declared schema."""
 
+    exit_code = 4
+    """Exit code of a command that it ends."""
+
     def __str__(self) -> str:
         """Give the message in one line; what is no letter, as in a library's words, is escaped."""
         words = " ".join(super().__str__().split())
@@ -16,3 +19,5 @@ class ReadError(WriteError):
 
 class PlanError(WriteError):
     """The output folder belongs to a run with another plan."""
+
+    exit_code = 2
