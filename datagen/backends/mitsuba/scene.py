@@ -48,11 +48,7 @@ class OpenedScene:
         looks = read_looks(scene, [part.path for part in scene.info.parts])
         self._meshes = PartMeshes(mitsuba, scene, looks)
         emitters = emitter_descriptions(mitsuba, read_lights(scene), copies)
-        # Without it rays slip through between triangles that share an edge.
-        tight = {"embree_use_robust_intersections": True}
-        self.mitsuba_scene = mitsuba.load_dict(
-            {"type": "scene", **tight, **self._meshes.shapes, **emitters}
-        )
+        self.mitsuba_scene = mitsuba.load_dict({"type": "scene", **self._meshes.shapes, **emitters})
         self._parameters = mitsuba.traverse(self.mitsuba_scene)
         self._part_of_shape = self._shape_table()
         self.seen_from_behind = frozenset(
