@@ -12,8 +12,8 @@ from pxr import Usd
 from scenes.convert.grouping import Grouping
 from scenes.convert.looks.materials import Materials
 from scenes.convert.report import SceneReport
+from scenes.convert.settings import Collision, MaterialRule
 from scenes.errors import SceneError
-from scenes.sources.config import Collision, MaterialRule
 from scenes.stage.info import BodyInfo, CameraInfo, JointInfo, LightInfo, ObjectInfo, PartInfo
 from scenes.stage.matrices import Matrix, rigid
 from scenes.stage.names import UniqueNames

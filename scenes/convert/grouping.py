@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.convert.looks.materials import geom_look
+from scenes.convert.settings import ObjectGroup
 from scenes.errors import SceneError
-from scenes.sources.config import ObjectGroup
 from scenes.stage.names import label_of
 
 WORLD = 0

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Discriminator,
     Field,
     Tag,
@@ -16,15 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-
-class _Settings(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
-
-
-Collision = Literal["boxes", "body_box", "object_box", "hull"]
-MaterialRule = Literal["mujoco", "physical"]
+from scenes.convert.settings import Collision, MaterialRule, ObjectGroup, Settings
 
 
 def _spelling(value: object) -> str:
@@ -39,7 +29,7 @@ Fineness = Annotated[
 """How finely round shapes are cut into triangles."""
 
 
-class StateCount(_Settings):
+class StateCount(Settings):
     """The first so many initial states."""
 
     count: int = Field(ge=1)
@@ -53,7 +43,7 @@ def _kind(value: object) -> str:
     return "<count>" if isinstance(value, dict | StateCount) else "<list>"
 
 
-class LiberoSource(_Settings):
+class LiberoSource(Settings):
     """Tasks of a LIBERO suite."""
 
     suite: str
@@ -96,24 +86,11 @@ class LiberoSource(_Settings):
         return value
 
 
-class ObjectGroup(_Settings):
-    """Bodies and geoms that make one object."""
-
-    label: str = Field(pattern="^[a-z0-9_]+$")
-    """Class label."""
-
-    bodies: tuple[str, ...] = ()
-    """Bodies by name; a body that is not listed belongs to its root body's object."""
-
-    geoms: tuple[str, ...] = ()
-    """Geoms of the world body, by name or as `#<id>`."""
-
-
 ObjectWord = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*[^\W_][^\x00-\x1f\x7f]*$")]
 """Name of an object: at least a letter or digit, no control characters."""
 
 
-class MjcfSource(_Settings):
+class MjcfSource(Settings):
     """A MuJoCo model."""
 
     path: Path
@@ -151,7 +128,7 @@ Point = tuple[
 ]
 
 
-class AddedCamera(_Settings):
+class AddedCamera(Settings):
     """A camera that stands still in the scene."""
 
     position: Point
@@ -164,7 +141,7 @@ class AddedCamera(_Settings):
     """Vertical field of view [deg]."""
 
 
-class UrdfSource(_Settings):
+class UrdfSource(Settings):
     """A robot or other model in URDF, compiled by MuJoCo."""
 
     path: Path
@@ -199,7 +176,7 @@ class UrdfSource(_Settings):
     2 to 16 times as many slices and stacks, in MuJoCo's pictures too."""
 
 
-class UsdObject(_Settings):
+class UsdObject(Settings):
     """Prims that make one object, or one object each."""
 
     label: str = Field(pattern="^[a-z0-9_]+$")
@@ -214,7 +191,7 @@ class UsdObject(_Settings):
     """Let the object be put anywhere, as a rigid body, where the stage itself has none of it."""
 
 
-class UsdSource(_Settings):
+class UsdSource(Settings):
     """A USD stage of any origin."""
 
     path: Path
@@ -265,7 +242,7 @@ CameraChoice = Annotated[
 """Cameras by name, or all of a scene's."""
 
 
-class SourceConfig(_Settings):
+class SourceConfig(Settings):
     """One source of scenes: exactly one of the kinds, and what its scenes are called."""
 
     libero: LiberoSource | None = None
@@ -308,7 +285,7 @@ def _usual_memory() -> float:
     return max(0.5, min(8.0, round(machine / 2, 1)))
 
 
-class ConversionLimits(_Settings):
+class ConversionLimits(Settings):
     """What the process that reads sources and converts them may take for one scene."""
 
     timeout: float = Field(default=300.0, gt=0, le=1e6, allow_inf_nan=False)

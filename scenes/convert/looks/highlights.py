@@ -13,7 +13,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from scenes.sources.config import MaterialRule
+from scenes.convert.settings import MaterialRule
 from scenes.stage.colors import srgb_decode
 
 DIELECTRIC = 0.04

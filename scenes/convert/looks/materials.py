@@ -20,7 +20,7 @@ from scenes.convert.looks.texture_roles import (
     role_textures,
 )
 from scenes.convert.looks.textures import TextureFiles, texture_pixels
-from scenes.sources.config import MaterialRule
+from scenes.convert.settings import MaterialRule
 from scenes.stage.attributes import (
     HEADLIGHT_REFLECTANCE,
     REFLECTANCE,

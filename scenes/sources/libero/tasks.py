@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import scenes
 from scenes.errors import SceneError, StorageError
 from scenes.sources.libero.catalogue import SuiteInfo, TaskInfo, installed_catalogue
 from scenes.storage.bundle import FORMAT_VERSION, PACKAGES, Bundle
@@ -300,7 +299,7 @@ def _environment(scratch: Path) -> dict[str, str]:
     }
     # JSON is YAML; with this file LIBERO reads no configuration of the user's.
     (scratch / "config.yaml").write_text(json.dumps({k: str(v) for k, v in folders.items()}))
-    sources = str(Path(scenes.__path__[0]).parent)
+    sources = str(Path(__file__).resolve().parents[3])
     paths = [sources, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
         "LIBERO_CONFIG_PATH": str(scratch),
