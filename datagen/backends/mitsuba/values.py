@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datagen.backends.honoured import LENS, PLACED, Honoured
-from scenes.stage import attributes
 
 _LIGHT = PLACED | {
     "inputs:color",
     "inputs:intensity",
-    attributes.LIGHT_AMBIENT,
-    attributes.UNIT_INTENSITY,
+    "datagen:ambient",
+    "datagen:unitIntensity",
 }
 
 MITSUBA_HONOURED = Honoured(
@@ -19,19 +18,14 @@ MITSUBA_HONOURED = Honoured(
         "Camera": LENS,
         "DistantLight": _LIGHT | {"inputs:angle"},
         "SphereLight": _LIGHT
-        | {
-            "inputs:radius",
-            attributes.REFERENCE_DISTANCE,
-            attributes.CUTOFF,
-            attributes.EXPONENT,
-        },
+        | {"inputs:radius", "datagen:referenceDistance", "datagen:cutoff", "datagen:exponent"},
         "/World": frozenset(
             {
-                attributes.HEADLIGHT_ACTIVE,
-                attributes.HEADLIGHT_AMBIENT,
-                attributes.HEADLIGHT_DIFFUSE,
-                attributes.FILL,
-                attributes.EXPOSURE,
+                "datagen:headlight:active",
+                "datagen:headlight:ambient",
+                "datagen:headlight:diffuse",
+                "datagen:fill",
+                "datagen:exposure",
             }
         ),
     },
@@ -40,5 +34,5 @@ MITSUBA_HONOURED = Honoured(
 """Attributes that the Mitsuba backend shows; a sample that changes any other is refused.
 
 Materials are read at opening. Light falls off with the square of the distance and every light casts
-shadows, so `ATTENUATION` and `CAST_SHADOW` are not among them.
+shadows, so `datagen:attenuation` and `datagen:castShadow` are not among them.
 """

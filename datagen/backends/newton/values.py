@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from datagen.backends.honoured import LENS, PLACED, Honoured
-from scenes.stage import attributes
 
-_LIGHT = PLACED | {
-    "inputs:color",
-    "inputs:intensity",
-    attributes.LIGHT_AMBIENT,
-    attributes.LIGHT_SPECULAR,
-}
+_LIGHT = PLACED | {"inputs:color", "inputs:intensity", "datagen:ambient", "datagen:specular"}
 
 NEWTON_HONOURED = Honoured(
     backend="newton",
@@ -18,15 +12,17 @@ NEWTON_HONOURED = Honoured(
         "part": PLACED,
         "Camera": LENS,
         "DistantLight": _LIGHT,
-        "SphereLight": _LIGHT | {attributes.ATTENUATION, attributes.CUTOFF, attributes.EXPONENT},
-        "/World": frozenset(attributes.HEADLIGHT),
+        "SphereLight": _LIGHT | {"datagen:attenuation", "datagen:cutoff", "datagen:exponent"},
+        "/World": frozenset(
+            f"datagen:headlight:{name}" for name in ("active", "ambient", "diffuse", "specular")
+        ),
         "UsdPreviewSurface": frozenset(
-            {"inputs:diffuseColor", attributes.SURFACE_SPECULAR, attributes.SHININESS}
+            {"inputs:diffuseColor", "datagen:specular", "datagen:shininess"}
         ),
         "UsdUVTexture": frozenset({"inputs:scale"}),
     },
     # Without meaning for a picture without bounces.
-    neutral=frozenset({"horizontalAperture", attributes.FILL, attributes.EXPOSURE}),
+    neutral=frozenset({"horizontalAperture", "datagen:fill", "datagen:exposure"}),
 )
 """Attributes that the Newton backend shows; a sample that changes any other is refused."""
 
