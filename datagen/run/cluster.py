@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from multiprocessing import resource_tracker
 from tempfile import TemporaryDirectory
 
 from datagen.errors import DatagenError
@@ -64,6 +65,9 @@ def _run_on_dask(
     with ExitStack() as stack:
         scratch = stack.enter_context(TemporaryDirectory(prefix="datagen-"))
         stack.enter_context(dask.config.set(settings | {"temporary-directory": scratch}))
+        # Its start lets held signals through in the thread that asks for it, so it comes first.
+        with interrupts_held():
+            resource_tracker.ensure_running()
         # The command itself ends its workers.
         with interrupts_held():
             cluster = local_cluster(workers)

@@ -39,6 +39,28 @@ def run_manifest(
             described[name] = open_backend(
                 name, backend_options(config, name, run.setup(next(iter(run.scenes))))
             ).describe()
+    return _manifest(run, records, described, {"flags": dict(flags)})
+
+
+def draft_manifest(run: PreparedRun, shards: int, rows: int) -> Manifest:
+    """Make what is known of a run before its first shard; no renderer is opened for it.
+
+    Args:
+        run: The run.
+        shards: Number of shards that it will have.
+        rows: Number of rows that it will have.
+    """
+    planned: dict[str, JsonValue] = {"shards": shards, "rows": rows}
+    return _manifest(run, [], {}, {"planned": planned})
+
+
+def _manifest(
+    run: PreparedRun,
+    records: Sequence[ShardRecord],
+    described: Mapping[str, Mapping[str, str]],
+    summary: dict[str, JsonValue],
+) -> Manifest:
+    config = run.config
     return Manifest(
         schema_version=SCHEMA_VERSION,
         seed=config.seed,
@@ -46,7 +68,7 @@ def run_manifest(
         label_bits=run.label_bits,
         versions=dict(run.versions),
         config={**run.deciding_config, "output": config.parquet.model_dump(mode="json")},
-        backends={name: dict[str, JsonValue](described[name]) for name in config.backends},
+        backends={name: dict[str, JsonValue](described.get(name, {})) for name in config.backends},
         parts=[
             TableEntry.model_validate(
                 {
@@ -89,7 +111,7 @@ def run_manifest(
         },
         refused=dict(run.refused),
         shards=list(records),
-        summary={"flags": dict(flags)},
+        summary=summary,
     )
 
 

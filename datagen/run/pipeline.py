@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.dataset
-from pydantic import JsonValue
 
 from datagen.configuration.config import RunConfig
 from datagen.errors import DatagenError
 from datagen.progress import RunProgress, Summary
 from datagen.report import write_report
 from datagen.run.cluster import run_jobs
-from datagen.run.manifest import run_manifest, write_scene_reports
+from datagen.run.manifest import draft_manifest, run_manifest, write_scene_reports
 from datagen.run.plan import deciding_config
 from datagen.run.preparation import PreparedRun, prepare_run, refuse_unwritable
 from datagen.run.scene_notes import scene_notes
@@ -79,9 +78,8 @@ def _make(
     for name, reason in found.damaged.items():
         progress.stage(f"{data / name}: made again: {reason}")
     if missing:
-        planned: dict[str, JsonValue] = {"shards": len(jobs), "rows": sum(rows.values())}
-        draft = run_manifest(prepared, [], {}, {})
-        write_draft(config.output, draft.model_copy(update={"summary": {"planned": planned}}))
+        draft = draft_manifest(prepared, len(jobs), sum(rows.values()))
+        write_draft(config.output, draft)
     progress.stage("rendering")
     outcomes: dict[str, ShardOutcome] = {}
     try:

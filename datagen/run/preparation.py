@@ -27,7 +27,7 @@ from datagen.run.scene_session import Prepared, SceneSetup, prepare_backends
 from datagen.run.shard_job import ShardJob
 from datagen.run.sources import check_cameras, plan_scenes
 from datagen.run.versions import library_versions
-from randomizers import bind
+from randomizers import bind, plugin_versions
 from scenes import (
     Bundle,
     BundleRequest,
@@ -140,7 +140,8 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
     sources = know_cameras(sources, scene_cameras(prepared.scenes))
     kept = {scene.scene_id for scene in build_plan(config, sources).scenes}
     scenes = {name: scene for name, scene in prepared.scenes.items() if name in kept}
-    versions = {**backend_versions(backends), **library_versions()}
+    plugins = plugin_versions(config.randomize)
+    versions = {**backend_versions(backends), **plugins, **library_versions()}
     classes = class_table(scenes)
     largest = [max(len(scene.info.parts), len(scene.info.objects)) for scene in scenes.values()]
     bits = label_bits(max([*largest, len(classes)]))
