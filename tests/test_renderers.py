@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,6 +130,30 @@ def test_what_fails_there_is_said_here(scene: Scene, child: PipeRenderer) -> Non
     with pytest.raises(BackendError, match="not known"):
         PipeRenderer("mitsubi")
     assert same(*(next(iter(child.render(table, VIEWS[:1], PASSES))) for _ in range(2)))
+
+
+def test_views_that_nobody_takes_do_not_stand_before_the_next(
+    scene: Scene, child: PipeRenderer
+) -> None:
+    table = SampleTable.of(drawn(scene))
+    (top, side) = child.render(table, VIEWS, PASSES)
+    left = child.render(table, VIEWS, PASSES)
+    assert same(next(left), top)
+    left.close()
+    assert child.describe()["spp"] == "4"
+    assert same(next(child.render(table, VIEWS[1:], PASSES)), side)
+
+
+def test_a_renderer_that_cannot_be_made_leaves_no_process() -> None:
+    before = children()
+    with pytest.raises(BackendError, match="not known"):
+        PipeRenderer("mitsubi")
+    assert children() == before
+
+
+def children() -> set[str]:
+    files = Path("/proc/self/task").glob("*/children")
+    return {child for file in files for child in file.read_text().split()}
 
 
 def test_a_child_that_dies_is_told(scene: Scene) -> None:

@@ -23,9 +23,6 @@ from datagen.backends.base import Buffers, Pass, Size
 from datagen.backends.errors import BackendError
 from datagen.backends.frames import LocalRenderer, Plain, SampleTable, View
 
-_LOG_BYTES = 2000
-
-
 class PipeRenderer:
     """A backend that lives in a child process; see `datagen.backends.frames.Renderer`.
 
@@ -50,10 +47,15 @@ class PipeRenderer:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+                start_new_session=True,  # A signal from the terminal is for us alone.
             )
         except OSError as error:
             raise BackendError(f"backend {name}: its process cannot start: {error}.") from error
-        self._ask("make", name=name, options=dict(options or {}))
+        try:
+            self._ask("make", name=name, options=dict(options or {}))
+        except BaseException:
+            self.close()
+            raise
 
     def open(self, folder: Path) -> None:
         """Load the scene of a folder."""
@@ -65,9 +67,14 @@ class PipeRenderer:
         """Show a sample of the open scene and render views of it, in their order."""
         wanted = [(view.camera, *view.size) for view in views]
         self._send("render", sample=asdict(sample), views=wanted, passes=sorted(passes))
-        for _ in views:
-            answer = self._answer()
-            yield Buffers(**dict(_arrays(self._output, answer["arrays"])))
+        for taken in range(1, len(wanted) + 1):
+            try:
+                yield self._buffers()
+            except GeneratorExit:
+                # What nobody takes must not be read as the answer to another request.
+                for _ in wanted[taken:]:
+                    self._buffers()
+                raise
 
     def describe(self) -> dict[str, str]:
         """State what decides the bytes."""
@@ -86,6 +93,10 @@ class PipeRenderer:
     def _output(self) -> IO[bytes]:
         assert self._child.stdout is not None
         return self._child.stdout
+
+    def _buffers(self) -> Buffers:
+        announced = self._answer()["arrays"]
+        return Buffers(**dict(_arrays(self._output, announced)))
 
     def _ask(self, request: str, **values: Any) -> dict[str, Any]:
         self._send(request, **values)
