@@ -12,10 +12,7 @@ import scenes
 from datagen.backends import Backend, Buffers, Size
 from datagen.backends.errors import BackendError
 from datagen.backends.honoured import Honoured
-from datagen.backends.mitsuba.values import MITSUBA_HONOURED
-from datagen.backends.mujoco.values import MUJOCO_HONOURED
-from datagen.backends.newton.values import NEWTON_HONOURED
-from datagen.backends.registry import open_backend
+from datagen.backends.registry import backend_entries, open_backend
 from datagen.labels.labeler import Labeler
 from scenes import SampleLayer, Scene
 
@@ -40,7 +37,7 @@ MODEL = """
 </mujoco>
 """
 SIZE = Size(64, 48)
-TABLES = {"mitsuba": MITSUBA_HONOURED, "mujoco": MUJOCO_HONOURED, "newton": NEWTON_HONOURED}
+TABLES = {name: entry.honours() for name, entry in backend_entries().items()}
 MARKS = {"mujoco": pytest.mark.gl, "newton": pytest.mark.newton}
 OPTIONS: dict[str, dict[str, Any]] = {
     "mitsuba": {"variant": "llvm", "spp": 4, "denoise": False},

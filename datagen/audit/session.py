@@ -61,7 +61,6 @@ class AuditSession:
         self._setup = SceneSetup(
             folder=prepared.folder,
             classes=classes,
-            label_bits=16,
             exposure_state=plan.states[0].name,
             prepared=backends,
             threads=threads,

@@ -23,6 +23,7 @@ from datagen.backends.base import Buffers, Pass, Size
 from datagen.backends.errors import BackendError
 from datagen.backends.frames import LocalRenderer, Plain, SampleTable, View
 
+
 class PipeRenderer:
     """A backend that lives in a child process; see `datagen.backends.frames.Renderer`.
 

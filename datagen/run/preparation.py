@@ -97,6 +97,7 @@ class PreparedRun:
                 shard=shard,
                 source=self.plan.scene(shard.scene_id).source,
                 cameras=self.plan.scene(shard.scene_id).cameras,
+                label_bits=self.label_bits,
                 path=self.config.output / "data" / shard.name,
                 journal=self.config.output,
                 basis=self._basis(shard.scene_id),
@@ -110,7 +111,6 @@ class PreparedRun:
         return SceneSetup(
             folder=self.scenes[scene_id].folder,
             classes=self.classes,
-            label_bits=self.label_bits,
             exposure_state=self.plan.scene(scene_id).states[0].name,
             prepared=self.backends,
             threads=threads_per_worker(self.config.workers),

@@ -25,7 +25,6 @@ from datagen.run.plan import FramePlan
 from datagen.stopwatch import Stopwatch
 from randomizers import Outcome, SampleId, randomize, stream
 from scenes import SampleLayer, Scene, pinhole
-from writers.codecs import LabelBits
 
 Prepared = Mapping[str, Mapping[str, str]]
 """What was found once for the run by backend: options by name."""
@@ -38,7 +37,6 @@ class SceneSetup:
     folder: Path
     classes: Mapping[str, int]
     """Class numbers of the run."""
-    label_bits: LabelBits
     exposure_state: str
     """State that fixes the scene's exposure."""
     prepared: Prepared

@@ -17,6 +17,7 @@ from datagen.stopwatch import Stopwatch
 from randomizers import Outcome, recipe_json
 from scenes import Scene
 from writers import ObjectRow, Row, ShardRecord, note_shard, row_id, write_shard
+from writers.codecs import LabelBits
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class ShardJob:
     shard: ShardPlan
     source: str
     cameras: tuple[str, ...]
+    label_bits: LabelBits
     path: Path
     """The file to write."""
     journal: Path
@@ -85,7 +87,7 @@ def make_shard(job: ShardJob, advance: Callable[[int], None]) -> ShardOutcome:
         rows(),
         session.config.parquet,
         session.config.passes,
-        label_bits=job.setup.label_bits,
+        label_bits=job.label_bits,
         timings=watch.seconds,
         note=functools.partial(note_shard, job.journal, job.basis),
     )
