@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from datagen.audit.diagnose.light_fit import fit_scales
-from datagen.audit.diagnose.tone import channel_order, chroma_exponent, level_exponent
+from datagen.audit.diagnose.tone import (
+    channel_order,
+    chroma_exponent,
+    development_exponent,
+    level_exponent,
+)
 from datagen.audit.measure.flip import flip_map
 from datagen.audit.measure.similarity import (
     histogram_distance,
@@ -122,6 +127,19 @@ def test_clipped_pixels_tell_nothing_of_lights() -> None:
     white = np.ones((40, 48, 3), np.float32)
     (scale,) = fit_scales(shading(terms, (True,)), white, picture, ALL)
     assert scale.scale == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("exposure", [0.4, 0.6, 1.0, 1.6])
+@pytest.mark.parametrize("exponent", [1.0, 1.3, 1 / 1.3, 2.2])
+def test_a_curve_after_the_radiance_is_told_from_an_exposure(
+    exponent: float, exposure: float
+) -> None:
+    radiance = np.random.default_rng(2).uniform(0.02, 1.2, (6000, 3))
+    light = np.clip(radiance * exposure, 0.0, 1.0)
+    # The curve of IEC 61966-2-1, written out.
+    display = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    found = development_exponent(radiance, display**exponent)
+    assert found == pytest.approx(exponent, rel=0.05 if exponent != 1.0 else 0.01)
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0, 2.2])

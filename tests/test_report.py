@@ -459,6 +459,12 @@ def test_an_unfinished_run_shows_the_shards_that_are_whole(run: Path):
     inspect(run, Console(file=text, width=140))
     assert "Not finished: 8 of 20 rows, 1 of 3 shards" in text.getvalue()
     assert "8 in 1 shard" in text.getvalue()
+    draft = run / "manifest.draft.json"
+    draft.write_text(draft.read_text().replace('"rows": 20', '"rows": 21'))
+    with pytest.raises(
+        ReadError, match=r"draft\.json: damaged: .*command of the run writes it anew"
+    ):
+        inspect(run)
 
 
 def test_names_cannot_steer_the_terminal(tmp_path: Path):

@@ -140,7 +140,9 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         ReadError: The manifest is missing, broken, or of another version.
     """
-    return _read(folder / MANIFEST_NAME)
+    return _read(
+        folder / MANIFEST_NAME, "A run writes it when it is finished: run again to complete it."
+    )
 
 
 def read_draft(folder: Path) -> Manifest:
@@ -149,11 +151,10 @@ def read_draft(folder: Path) -> Manifest:
     Raises:
         ReadError: It is missing, broken, or of another version.
     """
-    return _read(folder / DRAFT_NAME)
+    return _read(folder / DRAFT_NAME, "The command of the run writes it anew: give it again.")
 
 
-def _read(path: Path) -> Manifest:
-    remedy = "A run writes it when it is finished: run again to complete it."
+def _read(path: Path, remedy: str) -> Manifest:
     value = unsealed(path, read_json_object(path, remedy), remedy)
     try:
         return Manifest.model_validate(value)

@@ -19,10 +19,14 @@ from datagen.audit.diagnose.textures import (
     texture_file,
     turned_colors,
 )
-from datagen.audit.diagnose.tone import channel_order, chroma_exponent, level_exponent
+from datagen.audit.diagnose.tone import (
+    channel_order,
+    chroma_exponent,
+    development_exponent,
+    level_exponent,
+)
 from datagen.audit.measure.similarity import box_mean, interior
 from datagen.audit.view import ViewPair
-from scenes import srgb_encode
 
 Mask = NDArray[np.bool_]
 Picture = NDArray[np.float32]
@@ -188,8 +192,7 @@ def _gamma(pair: ViewPair, looks: Looks) -> Finding | None:
         return None
     if hdr is not None:
         # Colours may be pale by reflections of the sky, so the radiance itself is asked.
-        developed = np.clip(srgb_encode(hdr.astype(np.float64)), 0.0, 1.0)
-        exponent = level_exponent(developed[looks.inside], looks.rgb[1][looks.inside])
+        exponent = development_exponent(hdr[looks.inside], looks.rgb[1][looks.inside])
         if exponent is None or _within(exponent, _DEVELOPED_RANGE):
             return None
         return _curve(pair, exponent, "picture", "its own radiance")

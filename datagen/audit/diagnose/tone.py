@@ -7,9 +7,10 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from datagen.audit.measure.similarity import box_mean
-from scenes import srgb_decode
+from scenes import srgb_decode, srgb_encode
 
 Floats = NDArray[np.floating]
 _DARK, _BRIGHT = 0.04, 0.97
@@ -17,6 +18,10 @@ _BINS = 12
 _BIN_PIXELS_MIN = 40
 _RISE_MIN = 0.1
 """Logarithm of the ratio of two levels that steps of 8 bits do not disturb."""
+_VALUES_MAX = 8000
+_NO_FIT = 10.0
+_EXPOSURES = (-2.5, 2.5)
+"""Logarithms of exposures that are looked for."""
 _COLORED = 0.02
 _WINDOW = 5
 _BLACK = 0.002
@@ -52,6 +57,40 @@ def level_exponent(reference: Floats, candidate: Floats) -> float | None:
     if not len(rise):
         return None
     return float(np.median(rise[:, 1] / rise[:, 0]))
+
+
+def development_exponent(radiance: Floats, picture: Floats) -> float | None:
+    """Exponent of the curve from a picture's own radiance to its levels, whatever its exposure.
+
+    The display curve is no power: an exposure alone would look like one, so it is taken out first.
+
+    Args:
+        radiance: Linear radiance, [n, 3].
+        picture: Display values of the same places, [n, 3].
+
+    Returns:
+        The exponent, 1 for a picture that is developed once; None for too little range.
+    """
+    usable = (picture > _DARK) & (picture < _BRIGHT) & (radiance > 0.0)
+    light, level = (each[usable].astype(np.float64) for each in (radiance, picture))
+    every = max(1, len(light) // _VALUES_MAX)
+    light, level = light[::every], np.log(level[::every])
+    if len(light) < 3 * _BIN_PIXELS_MIN or np.ptp(np.percentile(level, (5, 95))) < _RISE_MIN:
+        return None
+
+    def fitted(exposure: float) -> tuple[float, float]:
+        """Exponent at an exposure, and the mean error of logarithms that it leaves."""
+        shown = srgb_encode(light * np.exp(exposure))
+        # What the screen cannot show was clipped, whatever its radiance.
+        within = shown < 1.0
+        if np.count_nonzero(within) < 0.5 * len(shown):
+            return 1.0, _NO_FIT
+        developed, wanted = np.log(shown[within]), level[within]
+        exponent = float(np.sum(developed * wanted) / np.sum(developed**2))
+        return exponent, float(np.mean(np.abs(wanted - exponent * developed)))
+
+    best = minimize_scalar(lambda at: fitted(at)[1], bounds=_EXPOSURES, method="bounded")
+    return fitted(float(best.x))[0]
 
 
 def chroma_exponent(
