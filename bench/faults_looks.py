@@ -13,7 +13,7 @@ from scipy.ndimage import map_coordinates
 
 from bench.planted import Row
 from datagen.audit.diagnose.findings import Comparison, Finding
-from datagen.audit.diagnose.textures import texture_coordinates, texture_file, turned_colors
+from datagen.audit.diagnose.looks.textures import texture_coordinates, texture_file, turned_colors
 from datagen.audit.measure.looks import compare_looks
 from datagen.audit.measure.registration import compare_registration
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair

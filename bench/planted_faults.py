@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from bench.faults_geometry import faults  # noqa: E402
 from bench.faults_looks import libero_views, planted_rows  # noqa: E402
 from bench.planted import Row, Stand  # noqa: E402
-from datagen.audit.diagnose.geometry import diagnose_geometry  # noqa: E402
+from datagen.audit.diagnose.geometry.diagnosis import diagnose_geometry  # noqa: E402
 from datagen.backends import Size  # noqa: E402
 from scenes import Scene, convert_mjcf  # noqa: E402
 

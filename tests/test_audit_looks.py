@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from datagen.audit.diagnose.light_fit import fit_scales
-from datagen.audit.diagnose.tone import (
+from datagen.audit.diagnose.looks.light_fit import fit_scales
+from datagen.audit.diagnose.looks.tone import (
     channel_order,
     chroma_exponent,
     development_exponent,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from datagen.audit.diagnose.textures import TURNS, fit_turn, plain_turn, turned_colors
+from datagen.audit.diagnose.looks.textures import TURNS, fit_turn, plain_turn, turned_colors
 from scenes import srgb_decode
 
 PLAIN = (200, 40, 90)

@@ -11,10 +11,10 @@ import pytest
 from bench import faults_geometry as plant
 from bench.planted import Stand
 from bench.planted_faults import room
-from datagen.audit.diagnose.alignment import rotation
 from datagen.audit.diagnose.findings import Finding
-from datagen.audit.diagnose.geometry import diagnose_geometry
-from datagen.audit.diagnose.resection import resect
+from datagen.audit.diagnose.geometry.diagnosis import diagnose_geometry
+from datagen.audit.diagnose.geometry.resection import resect
+from datagen.audit.diagnose.geometry.warp import rotation
 from datagen.audit.view import ViewPair
 from datagen.backends import Buffers, Size
 from scenes import convert_mjcf

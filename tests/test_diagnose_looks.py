@@ -9,8 +9,8 @@ from PIL import Image
 
 from bench.faults_looks import FAULTS, LooksFault, named
 from datagen.audit.diagnose.findings import Comparison
-from datagen.audit.diagnose.light_fit import LightScale, fit_scales
-from datagen.audit.diagnose.looks import diagnose_lights
+from datagen.audit.diagnose.looks.light_findings import diagnose_lights
+from datagen.audit.diagnose.looks.light_fit import LightScale, fit_scales
 from datagen.audit.measure.looks import compare_looks
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from datagen.backends import Backend, Size

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datagen.audit.diagnose.findings import Comparison
-from datagen.audit.diagnose.geometry import diagnose_geometry
-from datagen.audit.diagnose.reported_camera import rotation_deg
+from datagen.audit.diagnose.geometry.diagnosis import diagnose_geometry
+from datagen.audit.diagnose.geometry.reported_camera import rotation_deg
 from datagen.audit.measure.edges import Floats, Ids, interior
 from datagen.audit.measure.misses import explained_share
 from datagen.audit.view import Side, ViewPair

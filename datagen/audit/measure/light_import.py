@@ -16,7 +16,7 @@ from pxr import UsdGeom, UsdShade
 from scipy.ndimage import binary_dilation
 
 from datagen.audit.config import LOOKS_LIMITS
-from datagen.audit.diagnose.light_fit import LightScale, fit_scales
+from datagen.audit.diagnose.looks.light_fit import LightScale, fit_scales
 from datagen.audit.measure.flip import flip_map
 from datagen.audit.measure.similarity import display, interior, luminance_ratio, psnr, ssim_map
 from datagen.audit.view import ViewPair

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datagen.audit.diagnose.brightness import diagnose_brightness
 from datagen.audit.diagnose.findings import Comparison, Finding
-from datagen.audit.diagnose.looks import Looks, diagnose_lights, diagnose_picture, diagnose_textures
+from datagen.audit.diagnose.looks.brightness import diagnose_brightness
+from datagen.audit.diagnose.looks.light_findings import diagnose_lights
+from datagen.audit.diagnose.looks.picture_findings import Looks, diagnose_picture
+from datagen.audit.diagnose.looks.texture_findings import diagnose_textures
 from datagen.audit.measure.albedo import albedo_metrics, candidate_albedo, display_albedo
 from datagen.audit.measure.flip import flip_map
 from datagen.audit.measure.light_import import light_import

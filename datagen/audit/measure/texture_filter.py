@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from pxr import UsdShade
 
-from datagen.audit.diagnose.textures import texture_file
+from datagen.audit.diagnose.looks.textures import texture_file
 from datagen.backends import Buffers
 from scenes import Scene, srgb_decode, srgb_encode
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from datagen.audit.diagnose.alignment import (
+from datagen.audit.diagnose.geometry.alignment import (
     FOCAL,
     POSE,
     PRINCIPAL,
     Costs,
     Evidence,
-    Warp,
     costs,
     fit,
-    identity,
 )
+from datagen.audit.diagnose.geometry.warp import Warp, identity
 from datagen.audit.measure.edges import Floats
 from datagen.audit.measure.surfaces import Surface, rays_of
 

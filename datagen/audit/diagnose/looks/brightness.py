@@ -20,7 +20,7 @@ _WHOLE_RANGE = (0.87, 1.13)
 """Brightness of a path-traced picture over MuJoCo's with the right exposure and lights."""
 _EVEN_RANGE = (0.87, 1.15)
 """The same where the lights agree, away from highlights; the median pixel must go the same way."""
-_OTHER_CAMERA_RANGE = (0.75, 1.33)
+_OTHER_CAMERA_RANGE = (0.83, 1.2)
 """The same of a camera that the exposure was not measured with: it shows other shares of bounce
 light and shadow."""
 _LIGHTS_RANGE = (0.95, 1.05)

@@ -6,17 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from datagen.audit.diagnose.alignment import (
+from datagen.audit.diagnose.geometry.alignment import (
     POSE,
     SCALE,
     Costs,
     Evidence,
-    Warp,
     costs,
     fit,
     gather,
-    rotation,
 )
+from datagen.audit.diagnose.geometry.warp import Warp, rotation
 from datagen.audit.measure.edges import Floats, Mask, nearest
 from datagen.audit.measure.surfaces import Planes, Surface, rays_of
 

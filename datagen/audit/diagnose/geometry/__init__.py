@@ -1,0 +1,1 @@
+"""Causes of what differs in shape, place and camera."""

@@ -1,0 +1,1 @@
+"""Causes of what differs in colours, textures and lights."""
