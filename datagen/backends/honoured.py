@@ -9,6 +9,7 @@ from pxr import Sdf
 
 from datagen.backends.errors import BackendError
 from scenes import SampleLayer, Scene
+from scenes.stage.lights import light_kinds
 from scenes.stage.looks import shader_kind, takes_texture
 from scenes.stage.sample import TRANSFORM
 
@@ -87,6 +88,6 @@ def _placed(scene: Scene) -> dict[Sdf.Path, str]:
             kinds[prefix] = "part"
     for camera in info.cameras:
         kinds[Sdf.Path(camera.path)] = "Camera"
-    for light in info.lights:
-        kinds[Sdf.Path(light.path)] = str(scene.stage.GetPrimAtPath(light.path).GetTypeName())
+    for path, kind in light_kinds(scene).items():
+        kinds[Sdf.Path(path)] = kind
     return kinds

@@ -151,6 +151,19 @@ def read_surroundings(scene: Scene) -> Surroundings:
     )
 
 
+def light_kinds(scene: Scene) -> dict[str, str]:
+    """Type of each light's prim, `DistantLight` or `SphereLight`, by its path."""
+    return {
+        info.path: str(scene.stage.GetPrimAtPath(info.path).GetTypeName())
+        for info in scene.info.lights
+    }
+
+
+def black_body(kelvin: float) -> Color:
+    """Linear colour of a black body of a temperature [K], [3]."""
+    return np.array(UsdLux.BlackbodyTemperatureAsRgb(kelvin), dtype=np.float64)
+
+
 def _light(scene: Scene, info: LightInfo, pose: Matrix) -> Light:
     prim = scene.stage.GetPrimAtPath(info.path)
     api = UsdLux.LightAPI(prim)

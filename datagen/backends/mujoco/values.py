@@ -28,7 +28,7 @@ def too_many_lights(scene: Scene, scene_id: str) -> str | None:
     shining = sum(
         scene.authored(f"{light.path}.visibility") != "invisible" for light in scene.info.lights
     )
-    shining += bool(scene.authored("/World.datagen:headlight:active"))
+    shining += bool(scene.authored(f"/World.{attributes.HEADLIGHT_ACTIVE}"))
     if shining <= LIGHT_COUNT_MAX:
         return None
     return (
