@@ -18,6 +18,7 @@ from datagen.audit.measure.looks import compare_looks
 from datagen.audit.measure.registration import compare_registration
 from datagen.audit.view import AUDIT_PASSES, Side, ViewPair
 from scenes import SampleLayer, srgb_decode, srgb_encode
+from scenes.stage.lights import read_lights
 
 Linear = NDArray[np.floating]
 _OBJECT_PIXELS_MIN = 400
@@ -132,14 +133,12 @@ def light(factor: Callable[[float], float]) -> Callable[..., tuple[ViewPair, str
     def plant(pair: ViewPair, sample: SampleLayer, size: float) -> tuple[ViewPair, str] | None:
         if not pair.scene.info.lights:
             return None
-        info = pair.scene.info.lights[0]
-        path = f"{info.path}.inputs:intensity"
+        first = read_lights(pair.scene)[0]
         # MuJoCo's diffuse is a display value, intensity is linear.
-        unit = float(pair.scene.value(f"{info.path}.datagen:unitIntensity"))
-        color = np.array(pair.scene.value(f"{info.path}.inputs:color"), dtype=np.float64)
-        wanted = srgb_decode(srgb_encode(color) * factor(size))
-        sample.set(path, float(unit * wanted.max() / color.max()))
-        return pair, f"light {info.name}"
+        wanted = srgb_decode(srgb_encode(first.color) * factor(size))
+        strength = float(first.unit_intensity * wanted.max() / first.color.max())
+        sample.set(f"{first.path}.inputs:intensity", strength)
+        return pair, f"light {first.name}"
 
     return plant
 

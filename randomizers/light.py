@@ -108,11 +108,7 @@ class Light(Randomizer, frozen=True):
 
 def temperature_color(kelvin: float) -> Floats:
     """Linear RGB of a black body [K] relative to 6500 K, of luminance 1, [3]."""
-    from pxr import UsdLux
+    from scenes.stage.lights import black_body
 
-    hot, white = (
-        np.array(UsdLux.BlackbodyTemperatureAsRgb(value), dtype=np.float64)
-        for value in (kelvin, WHITE)
-    )
-    ratio = hot / white
+    ratio = black_body(kelvin) / black_body(WHITE)
     return ratio / (ratio @ REC_709_LUMINANCE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +96,18 @@ def test_rooms_and_modules_stay_small() -> None:
     assert {str(f.relative_to(ROOT)): n for f, n in folders.items() if n > FILES_MAX} == {}
     lengths = {name: len(path.read_text().splitlines()) for name, path in MODULES.items()}
     assert {name: count for name, count in lengths.items() if count > LINES_MAX} == {}
+
+
+def test_lights_and_looks_are_opened_in_scenes_alone() -> None:
+    """All others read them through `scenes.stage`, and take the names of attributes from there."""
+    opened = re.compile(r"UsdShade|UsdLux|ComputeBoundMaterial|(?<!\s)datagen:")
+    paths = [path for name, path in MODULES.items() if name.partition(".")[0] != "scenes"]
+    found = {
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in (*paths, *(ROOT / "bench").glob("*.py"))
+        for match in opened.finditer(path.read_text())
+    }
+    assert found == set()
 
 
 def test_backends_are_named_by_the_registry_alone() -> None:

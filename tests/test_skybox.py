@@ -12,7 +12,7 @@ from datagen.backends.base import Size
 from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, convert_mjcf
-from scenes.convert.looks.skybox import SKYBOX, Skybox
+from scenes.stage.skybox import SKYBOX, Skybox
 
 SIDES = {
     "right": (230, 20, 20), "left": (20, 230, 20), "up": (20, 20, 230),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pxr import Sdf, UsdGeom, UsdShade
+from pxr import Sdf
 
 from datagen.backends.errors import BackendError
 from scenes import SampleLayer, Scene
-from scenes.convert.looks.texture_roles import gives_color
+from scenes.stage.lights import light_kinds
+from scenes.stage.looks import shader_kind, takes_texture
 from scenes.stage.sample import TRANSFORM
 
 LENS = frozenset(
@@ -61,7 +62,8 @@ class Honoured:
                 continue
             if prim not in kinds:
                 kinds[prim] = placed.get(prim) or kind_of(scene, prim)
-            if name not in self.shown.get(kinds[prim], frozenset()) or _connected(scene, path):
+            # To set an input that takes its value from a texture would show nothing.
+            if name not in self.shown.get(kinds[prim], frozenset()) or takes_texture(scene, path):
                 raise BackendError(
                     f"{scene.info.scene_id}: the sample changes {path}, which the backend "
                     f"{self.backend} does not show; take that randomizer or this backend out."
@@ -74,19 +76,7 @@ def kind_of(scene: Scene, prim: Sdf.Path) -> str:
     It is `/World`, the identifier of a shader (of `UsdUVTexture` only those that give a colour),
     or empty.
     """
-    if str(prim) == "/World":
-        return "/World"
-    shader = UsdShade.Shader(scene.stage.GetPrimAtPath(prim))
-    if not shader:
-        return ""
-    identifier = str(shader.GetIdAttr().Get())
-    return "" if identifier == "UsdUVTexture" and not gives_color(shader) else identifier
-
-
-def is_visible(scene: Scene, path: str) -> bool:
-    """Tell whether a prim and all above it are visible in the sample over the stage."""
-    prim = UsdGeom.Imageable(scene.stage.GetPrimAtPath(path))
-    return prim.ComputeVisibility() != UsdGeom.Tokens.invisible
+    return "/World" if str(prim) == "/World" else shader_kind(scene, prim)
 
 
 def _placed(scene: Scene) -> dict[Sdf.Path, str]:
@@ -98,13 +88,6 @@ def _placed(scene: Scene) -> dict[Sdf.Path, str]:
             kinds[prefix] = "part"
     for camera in info.cameras:
         kinds[Sdf.Path(camera.path)] = "Camera"
-    for light in info.lights:
-        kinds[Sdf.Path(light.path)] = str(scene.stage.GetPrimAtPath(light.path).GetTypeName())
+    for path, kind in light_kinds(scene).items():
+        kinds[Sdf.Path(path)] = kind
     return kinds
-
-
-def _connected(scene: Scene, path: Sdf.Path) -> bool:
-    """Tell whether an input takes its value from elsewhere: setting it would show nothing."""
-    shader = UsdShade.Shader(scene.stage.GetPrimAtPath(path.GetPrimPath()))
-    channel = shader.GetInput(path.name.removeprefix("inputs:")) if shader else None
-    return bool(channel and channel.HasConnectedSource())

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from datagen.backends import Backend, Pass, Size
-from datagen.backends.mitsuba.materials import opacity
 from datagen.backends.registry import capabilities
 from datagen.shading.formula import LUMA, luminance, mujoco_shading
 from scenes import SampleLayer, Scene, pinhole, srgb_encode
+from scenes.stage import attributes
+from scenes.stage.looks import read_looks
 from scenes.storage.temporary import temporary_file
 
-EXPOSURE = "/World.datagen:exposure"
+EXPOSURE = f"/World.{attributes.EXPOSURE}"
 EXPOSURE_RANGE = (0.1, 10.0)
 """Exposures that ordinary scenes have; LIBERO's lie between 0.9 and 1.5."""
 UNUSUAL = "unusual_exposure"
@@ -95,7 +96,9 @@ def _measured(scene: Scene, backend: Backend, state: str, camera: str) -> float:
     assert buffers.hdr is not None and buffers.part is not None
     wanted = mujoco_shading(scene, buffers, pinhole(scene, camera, *_SIZE), both_sides=True)
     # The formula knows nothing of what is seen through a transparent part.
-    clear = [part.part for part in scene.info.parts if opacity(scene, part.path) < 1.0]
+    parts = scene.info.parts
+    looks = read_looks(scene, [part.path for part in parts])
+    clear = [part.part for part, look in zip(parts, looks, strict=True) if look.least_opacity < 1.0]
     seen = (buffers.part > 0) & ~np.isin(buffers.part, clear)
     if not seen.any():
         seen = buffers.part > 0

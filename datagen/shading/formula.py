@@ -3,7 +3,8 @@
 MuJoCo's classic renderer lights a surface as OpenGL's fixed pipeline does, in display values and
 without gamma: ambient, diffuse and Blinn-Phong terms of the headlight and of every light are added,
 clipped to 1 and multiplied by the texture. Boxes are lit at the corners of their quads, meshes at
-their vertices.
+their vertices. Looks come from the records that all backends read; what the formula makes of them
+is computed here alone, as the audit holds pictures against it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import UsdShade
 
 from datagen.backends import Buffers
 from datagen.shading.boxes import BoxGrid, box_sizes
 from datagen.shading.lights import DisplayLight, Points, display_lights
 from datagen.shading.meshes import MeshHits, lit_at_vertices
 from scenes import Pinhole, Scene, srgb_encode
+from scenes.stage.looks import read_looks
 
 Floats = NDArray[np.float64]
 LUMA = np.array([0.2126, 0.7152, 0.0722])
@@ -187,25 +188,15 @@ class _Surfaces:
     def read(cls, scene: Scene) -> _Surfaces:
         count = len(scene.info.parts) + 1
         found = cls(np.zeros((count, 3)), np.zeros((count, 3)), np.zeros(count), np.zeros(count))
-        for part in scene.info.parts:
-            prim = scene.stage.GetPrimAtPath(part.path)
-            material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-            surface, _, _ = material.ComputeSurfaceSource()
-            diffuse = surface.GetInput("diffuseColor")
-            color = diffuse.Get()
-            if diffuse.HasConnectedSource():
-                texture = UsdShade.Shader(diffuse.GetConnectedSource()[0].GetPrim())
-                color = texture.GetInput("scale").Get()
-            linear = np.array(color, dtype=np.float64)[:3]
-            emissive = np.array(surface.GetInput("emissiveColor").Get() or (0, 0, 0), np.float64)
-            # The stage holds emission times linear colour; MuJoCo adds it to the display colour.
-            share = float((emissive / np.maximum(linear, 1e-9)).max())
-            attributes = surface.GetPrim()
+        looks = read_looks(scene, [part.path for part in scene.info.parts])
+        for part, look in zip(scene.info.parts, looks, strict=True):
             row = part.part
-            found.base[row] = srgb_encode(linear)
+            # The stage holds emission times linear colour; MuJoCo adds it to the display colour.
+            share = float((look.emission / np.maximum(look.tint, 1e-9)).max())
+            found.base[row] = srgb_encode(look.tint)
             found.emitted[row] = share * found.base[row]
-            found.specular[row] = attributes.GetAttribute("datagen:specular").Get()
-            found.exponent[row] = 128.0 * attributes.GetAttribute("datagen:shininess").Get()
+            found.specular[row] = look.specular
+            found.exponent[row] = 128.0 * look.shininess
         return found
 
     def light(

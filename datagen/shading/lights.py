@@ -1,18 +1,26 @@
-"""Lights of a stage as MuJoCo's fixed pipeline sees them, as one term per light."""
+"""Lights of a stage as MuJoCo's fixed pipeline sees them, as one term per light.
+
+Their display values are computed here from colour and intensity, and not by the lights' records:
+the audit holds pictures that are made from those against these.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Usd, UsdGeom, UsdLux
 
 from scenes import Matrix, Scene, srgb_encode
+from scenes.stage.lights import (
+    AMBIENT_WITHOUT_LIGHTS,
+    Distant,
+    Light,
+    read_lights,
+    read_surroundings,
+)
 
 Floats = NDArray[np.float64]
-_NO_LIGHT_AMBIENT = 0.3
-"""Ambient that MuJoCo adds where no light shines at all."""
 
 
 @dataclass(frozen=True)
@@ -105,69 +113,43 @@ def display_lights(scene: Scene, T_world_camera: Matrix) -> tuple[DisplayLight, 
         scene: The scene, with the sample over it.
         T_world_camera: Pose of the camera, OpenCV axes [m].
     """
-    world = scene.stage.GetPrimAtPath("/World")
-    ambient, diffuse, specular = (
-        _color(world, f"headlight:{name}") for name in ("ambient", "diffuse", "specular")
-    )
+    headlight = read_surroundings(scene).headlight
     found = [
         DisplayLight(
             "headlight",
             "/World",
-            ambient,
-            diffuse,
-            specular,
+            headlight.ambient,
+            headlight.diffuse,
+            headlight.specular,
             T_world_camera[:3, 2],
-            shines=bool(world.GetAttribute("datagen:headlight:active").Get()),
+            shines=headlight.active,
         )
     ]
-    paths = [light.path for light in scene.info.lights]
-    found.extend(
-        _light(scene.stage.GetPrimAtPath(light.path), light.name, pose)
-        for light, pose in zip(scene.info.lights, scene.world_transforms(paths), strict=True)
-    )
+    found.extend(map(_displayed, read_lights(scene)))
     if not any(light.shines for light in found):
-        ambient, dark = np.full(3, _NO_LIGHT_AMBIENT), np.zeros(3)
+        ambient, dark = np.full(3, AMBIENT_WITHOUT_LIGHTS), np.zeros(3)
         found.append(DisplayLight("ambient", "/World", ambient, dark, dark, np.array([0, 0, 1.0])))
     return tuple(found)
 
 
-def _shines(prim: Usd.Prim) -> bool:
-    return UsdGeom.Imageable(prim).ComputeVisibility() != UsdGeom.Tokens.invisible
-
-
-def _light(prim: Usd.Prim, name: str, pose: Matrix) -> DisplayLight:
-    light = UsdLux.LightAPI(prim)
-    scale = light.GetIntensityAttr().Get() / prim.GetAttribute("datagen:unitIntensity").Get()
-    diffuse = srgb_encode(np.array(light.GetColorAttr().Get(), dtype=np.float64) * scale)
-    ambient, specular = _color(prim, "ambient"), _color(prim, "specular")
-    axis = -pose[:3, 2]
-    if prim.IsA(UsdLux.DistantLight):
-        return DisplayLight(
-            name,
-            str(prim.GetPath()),
-            ambient,
-            diffuse,
-            specular,
-            axis,
-            shines=_shines(prim),
-            casts_shadow=bool(prim.GetAttribute("datagen:castShadow").Get()),
-        )
-    constant, linear, quadratic = map(float, prim.GetAttribute("datagen:attenuation").Get())
-    return DisplayLight(
-        name,
-        str(prim.GetPath()),
-        ambient,
-        diffuse,
-        specular,
-        axis,
-        pose[:3, 3],
-        float(prim.GetAttribute("datagen:cutoff").Get()),
-        float(prim.GetAttribute("datagen:exponent").Get()),
-        (constant, linear, quadratic),
-        _shines(prim),
-        bool(prim.GetAttribute("datagen:castShadow").Get()),
+def _displayed(light: Light) -> DisplayLight:
+    strength = light.intensity / light.unit_intensity
+    shown = DisplayLight(
+        light.name,
+        light.path,
+        light.ambient,
+        srgb_encode(light.color * strength),
+        light.specular,
+        -light.T_world_light[:3, 2],
+        shines=light.shines,
+        casts_shadow=light.casts_shadow,
     )
-
-
-def _color(prim: Usd.Prim, name: str) -> Floats:
-    return np.array(prim.GetAttribute(f"datagen:{name}").Get(), dtype=np.float64)
+    if isinstance(light.shape, Distant):
+        return shown
+    return replace(
+        shown,
+        position=light.T_world_light[:3, 3],
+        cutoff=light.shape.cutoff,
+        exponent=light.shape.exponent,
+        attenuation=light.shape.attenuation,
+    )

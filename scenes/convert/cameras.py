@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
-from scenes.convert.conversion import Conversion, author
+from scenes.convert.conversion import Conversion
 from scenes.convert.grouping import WORLD
 from scenes.convert.states import follows
+from scenes.stage.attributes import FIXED_ASPECT, author
 from scenes.stage.info import CameraInfo
 from scenes.stage.matrices import matrix_value, rigid, rotation_from_quaternion
 from scenes.stage.names import provenance
@@ -54,7 +55,7 @@ def _write_lens(stage: Usd.Stage, path: str, model: mujoco.MjModel, camera: int)
         prim.CreateProjectionAttr(UsdGeom.Tokens.orthographic)
         # MuJoCo's fovy is then the height of the picture [m]; USD's aperture is in tenths.
         aperture = np.full(2, 10.0 * float(model.cam_fovy[camera]))
-    author(prim.GetPrim(), "fixedAspect", Sdf.ValueTypeNames.Bool, measured)
+    author(prim.GetPrim(), FIXED_ASPECT, Sdf.ValueTypeNames.Bool, measured)
     prim.CreateFocalLengthAttr(_FOCAL_LENGTH)
     prim.CreateHorizontalApertureAttr(float(aperture[0]))
     prim.CreateVerticalApertureAttr(float(aperture[1]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import mujoco
-from pxr import Sdf, Usd
+from pxr import Usd
 
 from scenes.convert.grouping import Grouping
 from scenes.convert.looks.materials import Materials
@@ -133,8 +133,3 @@ class Conversion:
     def body_pose(self, body: int) -> Matrix:
         """World pose of a body at qpos0 [m], [4, 4]."""
         return rigid(self.rest.xpos[body], self.rest.xmat[body])
-
-
-def author(prim: Usd.Prim, name: str, kind: Sdf.ValueTypeName, value: object) -> None:
-    """Author an attribute of our own, `datagen:<name>`."""
-    prim.CreateAttribute(f"datagen:{name}", kind).Set(value)

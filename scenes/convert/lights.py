@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux
 
-from scenes.convert.conversion import Conversion, author
+from scenes.convert.conversion import Conversion
 from scenes.convert.grouping import WORLD
 from scenes.convert.states import follows, light_pose
+from scenes.stage import attributes
+from scenes.stage.attributes import author
 from scenes.stage.colors import srgb_decode
 from scenes.stage.info import LightInfo
 from scenes.stage.matrices import matrix_value, rigid_inverse
@@ -108,14 +110,14 @@ def _write_light(
     shown = bool(model.light_active[light])
     usd.CreateVisibilityAttr(UsdGeom.Tokens.inherited if shown else UsdGeom.Tokens.invisible)
     prim, types = usd.GetPrim(), Sdf.ValueTypeNames
-    author(prim, "unitIntensity", types.Float, float(unit))
-    author(prim, "ambient", types.Color3f, _color(model.light_ambient[light]))
-    author(prim, "specular", types.Color3f, _color(model.light_specular[light]))
-    author(prim, "attenuation", types.Float3, _color(model.light_attenuation[light]))
-    author(prim, "cutoff", types.Float, cutoff)
-    author(prim, "exponent", types.Float, exponent)
-    author(prim, "referenceDistance", types.Float, reference)
-    author(prim, "castShadow", types.Bool, bool(model.light_castshadow[light]))
+    author(prim, attributes.UNIT_INTENSITY, types.Float, float(unit))
+    author(prim, attributes.LIGHT_AMBIENT, types.Color3f, _color(model.light_ambient[light]))
+    author(prim, attributes.LIGHT_SPECULAR, types.Color3f, _color(model.light_specular[light]))
+    author(prim, attributes.ATTENUATION, types.Float3, _color(model.light_attenuation[light]))
+    author(prim, attributes.CUTOFF, types.Float, cutoff)
+    author(prim, attributes.EXPONENT, types.Float, exponent)
+    author(prim, attributes.REFERENCE_DISTANCE, types.Float, reference)
+    author(prim, attributes.CAST_SHADOW, types.Bool, bool(model.light_castshadow[light]))
     return prim
 
 
@@ -123,11 +125,12 @@ def convert_surroundings(conversion: Conversion) -> None:
     """Write headlight, fill and exposure as attributes of `/World`."""
     world = conversion.stage.GetPrimAtPath("/World")
     head, types = conversion.model.vis.headlight, Sdf.ValueTypeNames
-    author(world, "headlight:active", types.Bool, bool(head.active))
-    for name in ("ambient", "diffuse", "specular"):
-        author(world, f"headlight:{name}", types.Color3f, _color(getattr(head, name)))
-    author(world, "fill", types.Float, FILL)
-    author(world, "exposure", types.Float, 1.0)
+    author(world, attributes.HEADLIGHT_ACTIVE, types.Bool, bool(head.active))
+    author(world, attributes.HEADLIGHT_AMBIENT, types.Color3f, _color(head.ambient))
+    author(world, attributes.HEADLIGHT_DIFFUSE, types.Color3f, _color(head.diffuse))
+    author(world, attributes.HEADLIGHT_SPECULAR, types.Color3f, _color(head.specular))
+    author(world, attributes.FILL, types.Float, FILL)
+    author(world, attributes.EXPOSURE, types.Float, 1.0)
 
 
 def _color(value: NDArray[np.floating]) -> Gf.Vec3f:

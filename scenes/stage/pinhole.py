@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from pxr import UsdGeom
 
 from scenes.errors import SceneError
+from scenes.stage.attributes import FIXED_ASPECT
 from scenes.stage.scene import Scene
-
-_FIXED_ASPECT = "datagen:fixedAspect"
-
 
 OPENCV_FROM_USD = np.diag([1.0, -1.0, -1.0, 1.0])
 
@@ -61,7 +59,7 @@ def pinhole(scene: Scene, camera: str, width: int, height: int) -> Pinhole:
         )
     per_aperture = height / prim.GetVerticalApertureAttr().Get()
     across = per_aperture
-    if prim.GetPrim().GetAttribute(_FIXED_ASPECT).Get():
+    if prim.GetPrim().GetAttribute(FIXED_ASPECT).Get():
         across = width / prim.GetHorizontalApertureAttr().Get()
     focal = prim.GetFocalLengthAttr().Get()
     shift_x = prim.GetHorizontalApertureOffsetAttr().Get() * across

@@ -161,6 +161,11 @@ class Scene:
             for path in paths
         ]
 
+    def is_visible(self, path: str) -> bool:
+        """Tell whether a prim and all above it are visible."""
+        prim = UsdGeom.Imageable(self.stage.GetPrimAtPath(path))
+        return prim.ComputeVisibility() != UsdGeom.Tokens.invisible
+
     def triangles(self, path: str) -> Triangles:
         """Read the mesh prim of a part."""
         if path not in self._triangles:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import UsdGeom, UsdShade
+from pxr import UsdGeom
 from scipy.ndimage import binary_dilation
 
 from datagen.audit.config import LOOKS_LIMITS
@@ -25,6 +25,7 @@ from datagen.backends.registry import backend_entry
 from datagen.shading.boxes import box_sizes
 from datagen.shading.formula import Shading, shade
 from scenes import Pinhole, Scene
+from scenes.stage.looks import read_looks
 
 _PIXELS_MIN = 200
 _CREASE = 0.2
@@ -202,19 +203,12 @@ def _find_mirrors(scene: Scene) -> frozenset[int]:
         if UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path)).GetDoubleSidedAttr().Get()
     }
     shapes = {*box_sizes(scene), *flat}
+    looks = read_looks(scene, [part.path for part in scene.info.parts])
     return frozenset(
         part.part
-        for part in scene.info.parts
-        if part.part in shapes and _reflectance(scene, part.path) > 0
+        for part, look in zip(scene.info.parts, looks, strict=True)
+        if part.part in shapes and look.mirror > 0
     )
-
-
-def _reflectance(scene: Scene, path: str) -> float:
-    prim = scene.stage.GetPrimAtPath(path)
-    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-    surface = material.ComputeSurfaceSource()[0].GetPrim()
-    # A stage that was no MJCF says nothing of mirrors and gets none in MuJoCo.
-    return float(surface.GetAttribute("datagen:reflectance").Get() or 0.0)
 
 
 def _notes(

@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pxr import UsdShade
 
-from datagen.audit.diagnose.looks.textures import texture_file
 from datagen.backends import Buffers
 from scenes import Scene, srgb_decode, srgb_encode
+from scenes.stage.looks import read_look
 
 Floats = NDArray[np.float64]
 Levels = tuple[NDArray[np.uint8], ...]
@@ -53,11 +52,11 @@ def filtered_albedo(scene: Scene, buffers: Buffers) -> FilteredAlbedo | None:
     textured = np.zeros(part.shape, dtype=np.bool_)
     for each in scene.info.parts:
         mine = part == each.part
-        file = texture_file(scene, each.path) if mine.any() else None
-        if file is None:
+        look = read_look(scene, each.path) if mine.any() else None
+        if look is None or look.picture is None:
             continue
-        display = _filtered(_levels(_TextureFile.of(file)), st[mine].astype(np.float64))
-        linear = srgb_decode(display) * _scale(scene, each.path)
+        display = _filtered(_levels(_TextureFile.of(look.picture)), st[mine].astype(np.float64))
+        linear = srgb_decode(display) * look.tint
         shown[mine] = np.clip(srgb_encode(linear), 0.0, 1.0)
         textured |= mine
     return FilteredAlbedo(shown.astype(np.float32), ~textured | _smooth(st.astype(np.float64)))
@@ -151,16 +150,6 @@ def _halved(texels: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
     share = np.expand_dims((place - first).astype(np.float32), tuple({0, 1, 2} - {axis}))
     second = np.take(texels, np.minimum(first + 1, count - 1), axis)
     return np.take(texels, first, axis) * (1.0 - share) + second * share
-
-
-def _scale(scene: Scene, part_path: str) -> Floats:
-    """Linear factor of a part's texture, [3]."""
-    prim = scene.stage.GetPrimAtPath(part_path)
-    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-    diffuse = material.ComputeSurfaceSource()[0].GetInput("diffuseColor")
-    scale = UsdShade.Shader(diffuse.GetConnectedSource()[0].GetPrim()).GetInput("scale")
-    value = scale.Get() if scale else None
-    return np.ones(3) if value is None else np.array(value, dtype=np.float64)[:3]
 
 
 def _length(vectors: Floats) -> Floats:

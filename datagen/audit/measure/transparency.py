@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import UsdShade
 from scipy.ndimage import binary_dilation
 
 from datagen.audit.view import ViewPair
 from scenes import Scene
+from scenes.stage.looks import read_looks
 
 _OPAQUE = 0.995
 """MuJoCo draws what has less alpha after everything else, and blends it."""
@@ -16,7 +16,11 @@ _OPAQUE = 0.995
 
 def transparent_parts(scene: Scene) -> tuple[int, ...]:
     """Numbers of the parts that things are seen through, in the sample shown."""
-    return tuple(each.part for each in scene.info.parts if _opacity(scene, each.path) < _OPAQUE)
+    parts = scene.info.parts
+    looks = read_looks(scene, [each.path for each in parts])
+    return tuple(
+        each.part for each, look in zip(parts, looks, strict=True) if look.opacity < _OPAQUE
+    )
 
 
 def transparent_pixels(pair: ViewPair) -> NDArray[np.bool_] | None:
@@ -35,11 +39,3 @@ def transparent_pixels(pair: ViewPair) -> NDArray[np.bool_] | None:
         return None
     around = binary_dilation(np.any(found, axis=0), np.ones((3, 3)))
     return np.asarray(around, dtype=np.bool_)
-
-
-def _opacity(scene: Scene, path: str) -> float:
-    prim = scene.stage.GetPrimAtPath(path)
-    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-    opacity = material.ComputeSurfaceSource()[0].GetInput("opacity")
-    value = opacity.Get() if opacity else None
-    return 1.0 if value is None else float(value)

@@ -18,7 +18,7 @@ from datagen.backends.mitsuba.culled import first_front_faces
 from datagen.backends.mitsuba.denoise import Denoiser
 from datagen.backends.mitsuba.headlight import seen_through
 from datagen.backends.mitsuba.hits import Hits, facing, toward_viewer, upward
-from datagen.backends.mitsuba.lights import COPIES, headlight_color, headlight_radiance
+from datagen.backends.mitsuba.lights import COPIES, headlight_radiance
 from datagen.backends.mitsuba.scene import OpenedScene
 from datagen.backends.mitsuba.sensor import pinhole_sensor
 from datagen.backends.mitsuba.shadows import shadowed
@@ -26,6 +26,7 @@ from datagen.backends.mitsuba.values import MITSUBA_HONOURED
 from datagen.backends.mitsuba.variant import Variant, load_mitsuba
 from datagen.stopwatch import Stopwatch
 from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
+from scenes.stage.lights import read_surroundings
 
 PASSES: frozenset[Pass] = frozenset(get_args(Pass))
 _LOOK: frozenset[Pass] = frozenset({"rgb", "hdr"})
@@ -168,13 +169,15 @@ class MitsubaBackend:
         if self._denoiser is not None:
             with self._watch("denoise"):
                 light = self._denoiser(light, albedo, normal)
+        surroundings = read_surroundings(opened.scene)
+        headlight = surroundings.headlight.linear_diffuse.astype(np.float32)
         if opened.layered:
             axis = view.T_world_camera[:3, 2]
             lit = seen_through(self._mi, opened.mitsuba_scene, sensor, axis, seed)
-            light = light + lit * headlight_color(opened.scene)
+            light = light + lit * headlight
         else:
-            light = light + headlight_radiance(opened.scene, albedo, normal, view.T_world_camera)
-        headlight = headlight_color(opened.scene)
+            axes = view.T_world_camera
+            light = light + headlight_radiance(surroundings.headlight, albedo, normal, axes)
         if np.any(opened.glow) or np.any(headlight):
             # Of the pixels' centres: a mean of two surfaces' normals may shine where neither does.
             part = hits()["part"]
@@ -182,8 +185,7 @@ class MitsubaBackend:
             light = light + shine[..., None] * headlight
             # No emitter: what glows lights nothing else, as in MuJoCo.
             light = light + albedo * opened.glow[part][..., None]
-        exposure = float(opened.scene.value("/World.datagen:exposure"))
-        hdr = (light * np.float32(exposure)).astype(np.float32)
+        hdr = (light * np.float32(surroundings.exposure)).astype(np.float32)
         if opened.background is not None:
             hdr = opened.background.behind(hdr, radiance[..., 3], view)
         display = np.clip(srgb_encode(hdr), 0.0, 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes import Pinhole, Scene, srgb_decode
-from scenes.convert.looks.skybox import Skybox
+from scenes.stage.skybox import Skybox
 
 
 class Background:

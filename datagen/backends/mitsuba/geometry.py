@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from types import ModuleType
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datagen.backends.honoured import is_visible
-from datagen.backends.mitsuba.materials import MaterialFactory, opacity
+from datagen.backends.mitsuba.materials import MaterialFactory
 from scenes import Matrix, Scene, Triangles
 from scenes.stage.info import PartInfo
+from scenes.stage.looks import Look
 
 
 class PartMeshes:
@@ -22,37 +22,40 @@ class PartMeshes:
     Positions and normals are always written from rest data and the pose, never from what was
     there before, so that a frame does not depend on the frames before it. A part that is not shown
     is drawn in to a point. Of visible parts that coincide only the last is shown, as by MuJoCo.
+
+    Args:
+        mitsuba: The module, in the variant that renders.
+        scene: The scene.
+        looks: Look of each part.
     """
 
-    def __init__(self, mitsuba: ModuleType, scene: Scene) -> None:
+    def __init__(self, mitsuba: ModuleType, scene: Scene, looks: Sequence[Look]) -> None:
         self._mi = mitsuba
         parts = scene.info.parts
         rest = {part.part: scene.triangles(part.path) for part in parts}
-        self._covers = covering_parts(scene, rest)
+        self._covers = covering_parts(scene, rest, looks)
         self._parts = list(parts)
         self._paths = [part.path for part in self._parts]
         self._rest: list[Triangles] = [rest[part.part] for part in self._parts]
         self._shown: list[tuple[Matrix, bool] | None] = [None] * len(self._paths)
-        materials = MaterialFactory(mitsuba, scene)
+        materials = MaterialFactory(mitsuba)
         self.shapes: dict[str, Any] = {
             f"part_{part.part}": self._mesh(
-                part.part, triangles, self._bsdf(scene, materials, part, triangles)
+                part.part, triangles, self._bsdf(materials, look, triangles)
             )
-            for part, triangles in zip(self._parts, self._rest, strict=True)
+            for part, triangles, look in zip(self._parts, self._rest, looks, strict=True)
         }
 
     @staticmethod
-    def _bsdf(
-        scene: Scene, materials: MaterialFactory, part: PartInfo, triangles: Triangles
-    ) -> Any:
+    def _bsdf(materials: MaterialFactory, look: Look, triangles: Triangles) -> Any:
         # Only what is seen through asks whether it is closed, which takes time.
-        closed = opacity(scene, part.path) < 1.0 and is_closed(triangles)
-        return materials.of(part.path, closed=closed)
+        closed = look.least_opacity < 1.0 and is_closed(triangles)
+        return materials.of(look, closed=closed)
 
     def move(self, parameters: Any, scene: Scene) -> bool:
         """Bring every mesh whose pose or visibility changed to the sample over the stage."""
         moved = False
-        visible = {part.part for part in self._parts if is_visible(scene, part.path)}
+        visible = {part.part for part in self._parts if scene.is_visible(part.path)}
         for index, pose in enumerate(scene.world_transforms(self._paths)):
             number = self._parts[index].part
             is_shown = number in visible and not visible & self._covers.get(number, set())
@@ -90,12 +93,15 @@ class PartMeshes:
         return mesh
 
 
-def covering_parts(scene: Scene, rest: Mapping[int, Triangles]) -> dict[int, set[int]]:
+def covering_parts(
+    scene: Scene, rest: Mapping[int, Triangles], looks: Sequence[Look]
+) -> dict[int, set[int]]:
     """Opaque later parts of the same body, the same triangles and the same place, by part.
 
     Args:
         scene: The scene.
         rest: Triangles of each part by its number.
+        looks: Look of each part.
     """
     alike: dict[tuple[str, bytes, int], list[PartInfo]] = {}
     poses = scene.world_transforms(part.path for part in scene.info.parts)
@@ -105,7 +111,8 @@ def covering_parts(scene: Scene, rest: Mapping[int, Triangles]) -> dict[int, set
     covers: dict[int, set[int]] = {}
     for group in alike.values():
         for early, late in combinations(group, 2):
-            if _same_surface(rest[early.part], rest[late.part]) and opacity(scene, late.path) >= 1:
+            opaque = looks[late.part - 1].least_opacity >= 1
+            if opaque and _same_surface(rest[early.part], rest[late.part]):
                 covers.setdefault(early.part, set()).add(late.part)
     return covers
 

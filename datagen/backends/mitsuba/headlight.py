@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from datagen.backends.mitsuba.materials import opacity, opacity_is_textured
-from scenes import Scene
+from scenes.stage.looks import Look
 
 _LAYERS = 8
 
 
-def lets_light_through(scene: Scene) -> bool:
-    """Tell whether a part of a scene is transparent, as a whole or by a texture."""
-    return any(opacity(scene, part.path) < 1.0 for part in scene.info.parts)
+def lets_light_through(looks: Iterable[Look]) -> bool:
+    """Tell whether a part is transparent, as a whole or by a texture."""
+    return any(look.least_opacity < 1.0 for look in looks)
 
 
-def hides_by_texture(scene: Scene) -> bool:
-    """Tell whether the opacity of a part of a scene comes from a texture."""
-    return any(opacity_is_textured(scene, part.path) for part in scene.info.parts)
+def hides_by_texture(looks: Iterable[Look]) -> bool:
+    """Tell whether the opacity of a part comes from a texture."""
+    return any("opacity" in look.textures for look in looks)
 
 
 def seen_through(

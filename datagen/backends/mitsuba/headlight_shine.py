@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
-from pxr import UsdShade
 
 from datagen.backends.mitsuba.materials import ROUGHNESS_FLOOR
-from scenes import Pinhole, Scene
+from scenes import Pinhole
+from scenes.stage.looks import Look
 
 Floats = NDArray[np.float64]
 
 
 class HeadlightShine:
-    """Reflectance and roughness of all parts under the headlight."""
+    """Reflectance and roughness of all parts under the headlight.
 
-    def __init__(self, scene: Scene) -> None:
-        count = len(scene.info.parts) + 1
+    Args:
+        looks: Look of each part.
+    """
+
+    def __init__(self, looks: Sequence[Look]) -> None:
+        count = len(looks) + 1
         self._reflectance, self._alpha = np.zeros(count), np.ones(count)
-        for part in scene.info.parts:
-            prim = scene.stage.GetPrimAtPath(part.path)
-            material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-            surface, _, _ = material.ComputeSurfaceSource()
-            opacity = surface.GetInput("opacity")
-            if opacity.HasConnectedSource():
+        for number, look in enumerate(looks, start=1):
+            if "opacity" in look.textures:
                 continue  # What a texture hides does not shine.
-            shine = surface.GetPrim().GetAttribute("datagen:headlightReflectance")
-            covers = float(opacity.Get())
-            self._reflectance[part.part] = covers * float(shine.Get())
-            rough = max(float(surface.GetInput("roughness").Get()), ROUGHNESS_FLOOR)
-            self._alpha[part.part] = rough**2
+            self._reflectance[number] = look.opacity * look.headlight_reflectance
+            self._alpha[number] = max(look.roughness, ROUGHNESS_FLOOR) ** 2
 
     def light(
         self, part: NDArray[np.int32], normal: NDArray[np.float32], view: Pinhole

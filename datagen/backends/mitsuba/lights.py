@@ -6,15 +6,23 @@ area emitter of Mitsuba offers, and together their shadows are soft.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import UsdGeom, UsdLux
 
-from scenes import Scene, srgb_decode
+from scenes import srgb_decode
+from scenes.stage.lights import (
+    AMBIENT_WITHOUT_LIGHTS,
+    Distant,
+    Headlight,
+    Light,
+    Spot,
+    Surroundings,
+)
 
 COPIES = 12
 BEAM_SHARE = 0.999
@@ -23,7 +31,6 @@ _PROFILE_SIZE = 256
 _WIDEST_CONE = 85.0
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
 _AMBIENT = "ambient"
-_AMBIENT_WITHOUT_LIGHTS = 0.3  # MuJoCo's, where no light is on.
 
 
 @dataclass(frozen=True)
@@ -39,25 +46,23 @@ class Emission:
 
 
 def emitter_descriptions(
-    mitsuba: ModuleType, scene: Scene, copies: int
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Mitsuba dictionaries of all emitters, by name, and the paths of the lights."""
+    mitsuba: ModuleType, lights: Sequence[Light], copies: int
+) -> dict[str, dict[str, Any]]:
+    """Mitsuba dictionaries of all emitters, by name."""
     emitters: dict[str, dict[str, Any]] = {
         _AMBIENT: {
             "type": "constant",
             "radiance": {"type": "rgb", "value": [1.0, 1.0, 1.0]},
             # Ambient light is smooth: few samples of it suffice beside the lights'.
-            "sampling_weight": 0.5 * copies * max(len(scene.info.lights), 1),
+            "sampling_weight": 0.5 * copies * max(len(lights), 1),
         }
     }
-    paths = [light.path for light in scene.info.lights]
-    for path in paths:
-        prim = scene.stage.GetPrimAtPath(path)
+    for light in lights:
         for copy in range(copies):
-            emitters[emitter_name(path, copy)] = (
-                _directional() if prim.IsA(UsdLux.DistantLight) else _spot(mitsuba, scene, path)
+            emitters[emitter_name(light.path, copy)] = (
+                _directional() if isinstance(light.shape, Distant) else _spot(mitsuba, light.shape)
             )
-    return emitters, paths
+    return emitters
 
 
 def emitter_name(path: str, copy: int) -> str:
@@ -65,60 +70,52 @@ def emitter_name(path: str, copy: int) -> str:
     return f"light_{path.strip('/').replace('/', '_')}_{copy}"
 
 
-def emission(scene: Scene, path: str, T_world_light: NDArray[np.float64], copies: int) -> Emission:
-    """Compute what a light shows in the sample that is over the stage."""
-    prim = scene.stage.GetPrimAtPath(path)
-    light = UsdLux.LightAPI(prim)
-    unit = float(prim.GetAttribute("datagen:unitIntensity").Get())
-    strength = float(light.GetIntensityAttr().Get()) / unit
-    shown = UsdGeom.Imageable(prim).ComputeVisibility() != UsdGeom.Tokens.invisible
-    color = np.array(light.GetColorAttr().Get(), dtype=np.float64) * strength * shown
-    along_z = T_world_light @ np.diag([1.0, -1.0, -1.0, 1.0])
+def emission(light: Light, copies: int) -> Emission:
+    """Compute what the emitters of a light show."""
+    along_z = light.T_world_light @ np.diag([1.0, -1.0, -1.0, 1.0])
     index = np.arange(copies)
     radius = np.sqrt(index / max(copies - 1, 1))
     offsets = radius[:, None] * np.stack(
         [np.cos(index * _GOLDEN_ANGLE), np.sin(index * _GOLDEN_ANGLE)], axis=1
     )
     poses = np.tile(along_z, (copies, 1, 1))
-    if prim.IsA(UsdLux.DistantLight):
-        spread = np.tan(np.radians(float(UsdLux.DistantLight(prim).GetAngleAttr().Get()) / 2))
+    power = light.power / copies
+    if isinstance(light.shape, Distant):
+        spread = np.tan(np.radians(light.shape.angle / 2))
         for pose, (x, y) in zip(poses, offsets * spread, strict=True):
             pose[:3, :3] = _turned(along_z[:3, :3], x, y)
-        return Emission(poses, np.pi * color / copies)
-    size = float(UsdLux.SphereLight(prim).GetRadiusAttr().Get())
-    poses[:, :3, 3] += size * (offsets @ along_z[:3, :2].T)
-    reference = float(prim.GetAttribute("datagen:referenceDistance").Get())
-    return Emission(poses, np.pi * reference**2 * color / copies, cone=_cone(scene, path))
+        return Emission(poses, power)
+    poses[:, :3, 3] += light.shape.radius * (offsets @ along_z[:3, :2].T)
+    return Emission(poses, power, cone=_cone(light.shape))
 
 
-def ambient_radiance(scene: Scene) -> NDArray[np.float64]:
+def ambient_radiance(lights: Sequence[Light], surroundings: Surroundings) -> NDArray[np.float64]:
     """Linear radiance of the constant surroundings, [3]: decoded ambient plus fill.
 
     The fill stands for bounce light, of which there is none where neither the headlight nor a
     light gives any: there MuJoCo's ambient without lights is all.
     """
-    world = scene.stage.GetPrimAtPath("/World")
+    headlight = surroundings.headlight
     ambient, given = np.zeros(3), np.zeros(3)
-    shown = bool(world.GetAttribute("datagen:headlight:active").Get())
-    if shown:
-        ambient += np.array(world.GetAttribute("datagen:headlight:ambient").Get())
-        given += np.array(world.GetAttribute("datagen:headlight:diffuse").Get())
-    for light in scene.info.lights:
-        prim = scene.stage.GetPrimAtPath(light.path)
-        if UsdGeom.Imageable(prim).ComputeVisibility() != UsdGeom.Tokens.invisible:
-            shown = True
-            api = UsdLux.LightAPI(prim)
-            ambient += np.array(prim.GetAttribute("datagen:ambient").Get())
-            given += np.array(api.GetColorAttr().Get()) * float(api.GetIntensityAttr().Get())
-    if not shown:
-        ambient += _AMBIENT_WITHOUT_LIGHTS
+    if headlight.active:
+        ambient += headlight.ambient
+        given += headlight.diffuse
+    shining = [light for light in lights if light.shines]
+    for light in shining:
+        ambient += light.ambient
+        given += light.diffuse
+    if not shining and not headlight.active:
+        ambient += AMBIENT_WITHOUT_LIGHTS
     elif np.any(ambient + given > 0.0):
-        return srgb_decode(ambient) + float(world.GetAttribute("datagen:fill").Get())
+        return srgb_decode(ambient) + surroundings.fill
     return srgb_decode(ambient)
 
 
 def headlight_radiance(
-    scene: Scene, albedo: NDArray[np.float32], normal: NDArray[np.float32], T: NDArray[np.float64]
+    headlight: Headlight,
+    albedo: NDArray[np.float32],
+    normal: NDArray[np.float32],
+    T: NDArray[np.float64],
 ) -> NDArray[np.float32]:
     """Linear radiance that MuJoCo's headlight adds, [h, w, 3].
 
@@ -126,33 +123,22 @@ def headlight_radiance(
     emitter: a wall behind the camera must not block it.
 
     Args:
-        scene: The scene, with the sample over it.
+        headlight: The headlight.
         albedo: Diffuse reflectance, [h, w, 3].
         normal: World normals facing the camera, [h, w, 3].
         T: Pose of the camera, OpenCV axes, [4, 4].
     """
     cosine = np.maximum(-(normal @ T[:3, 2].astype(np.float32)), 0.0)
-    return albedo * cosine[..., None] * headlight_color(scene)
+    return albedo * cosine[..., None] * headlight.linear_diffuse.astype(np.float32)
 
 
-def headlight_color(scene: Scene) -> NDArray[np.float32]:
-    """Linear colour of what the headlight adds to a white surface across its axis, [3]."""
-    world = scene.stage.GetPrimAtPath("/World")
-    if not world.GetAttribute("datagen:headlight:active").Get():
-        return np.zeros(3, np.float32)
-    diffuse = srgb_decode(np.array(world.GetAttribute("datagen:headlight:diffuse").Get()))
-    return diffuse.astype(np.float32)
+def _cone(spot: Spot) -> tuple[float, float]:
+    """Cutoff [deg] and exponent of a light's cone, no wider than Mitsuba's may be."""
+    return min(spot.cutoff, _WIDEST_CONE), spot.exponent
 
 
-def _cone(scene: Scene, path: str) -> tuple[float, float]:
-    """Cutoff [deg] and exponent of a light's cone."""
-    prim = scene.stage.GetPrimAtPath(path)
-    cutoff = min(float(prim.GetAttribute("datagen:cutoff").Get()), _WIDEST_CONE)
-    return cutoff, float(prim.GetAttribute("datagen:exponent").Get())
-
-
-def _spot(mitsuba: ModuleType, scene: Scene, path: str) -> dict[str, Any]:
-    cutoff, exponent = _cone(scene, path)
+def _spot(mitsuba: ModuleType, spot: Spot) -> dict[str, Any]:
+    cutoff, exponent = _cone(spot)
     return {
         "type": "spot",
         "intensity": {"type": "rgb", "value": [1.0, 1.0, 1.0]},

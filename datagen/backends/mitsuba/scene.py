@@ -24,6 +24,8 @@ from datagen.backends.mitsuba.lights import (
 )
 from datagen.backends.mitsuba.materials import part_glow
 from scenes import Scene
+from scenes.stage.lights import read_lights, read_surroundings
+from scenes.stage.looks import read_looks
 
 
 class OpenedScene:
@@ -43,8 +45,9 @@ class OpenedScene:
         self.noise_seed = 0
         self._mi = mitsuba
         self._copies = copies
-        self._meshes = PartMeshes(mitsuba, scene)
-        emitters, self._lights = emitter_descriptions(mitsuba, scene, copies)
+        looks = read_looks(scene, [part.path for part in scene.info.parts])
+        self._meshes = PartMeshes(mitsuba, scene, looks)
+        emitters = emitter_descriptions(mitsuba, read_lights(scene), copies)
         self.mitsuba_scene = mitsuba.load_dict({"type": "scene", **self._meshes.shapes, **emitters})
         self._parameters = mitsuba.traverse(self.mitsuba_scene)
         self._part_of_shape = self._shape_table()
@@ -55,13 +58,13 @@ class OpenedScene:
         )
         self._emitted: dict[str, Any] = {}
         self.background = Background.of(scene)
-        self.glow = part_glow(scene)
-        self.shine = HeadlightShine(scene)
+        self.glow = part_glow(looks)
+        self.shine = HeadlightShine(looks)
         scalar = mitsuba.variant().startswith("scalar")
         # Tracing the headlight through layers is too slow for the scalar variant: there it shines
         # at full strength on what a transparent part shows first.
-        self.layered = not scalar and lets_light_through(scene)
-        if scalar and hides_by_texture(scene):
+        self.layered = not scalar and lets_light_through(looks)
+        if scalar and hides_by_texture(looks):
             raise BackendError(
                 f"{scene.info.scene_id}: the opacity of a part comes from a texture, which needs "
                 "mitsuba's llvm or cuda variant."
@@ -72,15 +75,17 @@ class OpenedScene:
         """Bring everything to the sample over the stage."""
         self.noise_seed = noise_seed
         self._meshes.move(self._parameters, self.scene)
-        poses = self.scene.world_transforms(self._lights)
-        for path, pose in zip(self._lights, poses, strict=True):
-            shown = emission(self.scene, path, pose, self._copies)
+        lights = read_lights(self.scene)
+        for light in lights:
+            shown = emission(light, self._copies)
             for copy in range(self._copies):
-                name = emitter_name(path, copy)
+                name = emitter_name(light.path, copy)
                 self._set_emitter(name, shown.poses[copy], shown.power)
                 if shown.cone is not None:
                     self._set_cone(name, *shown.cone)
-        self._set("ambient.radiance.value", tuple(ambient_radiance(self.scene)))
+        self._set(
+            "ambient.radiance.value", tuple(ambient_radiance(lights, read_surroundings(self.scene)))
+        )
         self._parameters.update()
 
     def parts_of(self, shape: NDArray[np.float32]) -> NDArray[np.int32]:

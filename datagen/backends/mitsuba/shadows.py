@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import UsdLux
 
 from scenes import Scene
+from scenes.stage.lights import Distant, read_lights
 
 _OFF = 1e-4
 """Distance from the surface at which a ray starts, relative to the size of its coordinates."""
@@ -31,16 +31,16 @@ def shadowed(
         position: World points [m], inf = nothing, [h, w, 3].
         normal: World normals on the camera's side, [h, w, 3].
     """
-    lights = scene.info.lights
+    lights = read_lights(scene)
     found = np.zeros((*position.shape[:2], len(lights)), dtype=np.bool_)
     seen = np.isfinite(position).all(axis=2)
     points, normals = position[seen].astype(np.float64), normal[seen].astype(np.float64)
     if not len(points):
         return found
     off = _OFF * np.maximum(np.abs(points).max(axis=1, keepdims=True), 1.0)
-    poses = scene.world_transforms(light.path for light in lights)
-    for index, (light, pose) in enumerate(zip(lights, poses, strict=True)):
-        if scene.stage.GetPrimAtPath(light.path).IsA(UsdLux.DistantLight):
+    for index, light in enumerate(lights):
+        pose = light.T_world_light
+        if isinstance(light.shape, Distant):
             toward = np.broadcast_to(pose[:3, 2], points.shape)
             reach = np.full(len(points), np.inf)
         else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datagen.backends.honoured import LENS, PLACED, Honoured
+from scenes.stage import attributes
 
 _LIGHT = PLACED | {
     "inputs:color",
     "inputs:intensity",
-    "datagen:ambient",
-    "datagen:unitIntensity",
+    attributes.LIGHT_AMBIENT,
+    attributes.UNIT_INTENSITY,
 }
 
 MITSUBA_HONOURED = Honoured(
@@ -18,14 +19,19 @@ MITSUBA_HONOURED = Honoured(
         "Camera": LENS,
         "DistantLight": _LIGHT | {"inputs:angle"},
         "SphereLight": _LIGHT
-        | {"inputs:radius", "datagen:referenceDistance", "datagen:cutoff", "datagen:exponent"},
+        | {
+            "inputs:radius",
+            attributes.REFERENCE_DISTANCE,
+            attributes.CUTOFF,
+            attributes.EXPONENT,
+        },
         "/World": frozenset(
             {
-                "datagen:headlight:active",
-                "datagen:headlight:ambient",
-                "datagen:headlight:diffuse",
-                "datagen:fill",
-                "datagen:exposure",
+                attributes.HEADLIGHT_ACTIVE,
+                attributes.HEADLIGHT_AMBIENT,
+                attributes.HEADLIGHT_DIFFUSE,
+                attributes.FILL,
+                attributes.EXPOSURE,
             }
         ),
     },
@@ -34,5 +40,5 @@ MITSUBA_HONOURED = Honoured(
 """Attributes that the Mitsuba backend shows; a sample that changes any other is refused.
 
 Materials are read at opening. Light falls off with the square of the distance and every light casts
-shadows, so `datagen:attenuation` and `datagen:castShadow` are not among them.
+shadows, so `ATTENUATION` and `CAST_SHADOW` are not among them.
 """

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Set
 from contextlib import contextmanager
 from typing import Any
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Sdf, UsdShade
+from pxr import Sdf
 
 from datagen.backends.errors import BackendError
-from datagen.backends.honoured import LENS, PLACED, Honoured, is_visible
+from datagen.backends.honoured import LENS, PLACED, Honoured
 from scenes import SampleLayer, Scene
+from scenes.stage import attributes
 from scenes.stage.colors import srgb_encode
+from scenes.stage.lights import read_lights
+from scenes.stage.looks import material_paths
 
 LIGHT_COUNT_MAX = 8
 """Lights that OpenGL's fixed pipeline draws, the headlight included."""
@@ -25,7 +28,7 @@ def too_many_lights(scene: Scene, scene_id: str) -> str | None:
     shining = sum(
         scene.authored(f"{light.path}.visibility") != "invisible" for light in scene.info.lights
     )
-    shining += bool(scene.authored("/World.datagen:headlight:active"))
+    shining += bool(scene.authored(f"/World.{attributes.HEADLIGHT_ACTIVE}"))
     if shining <= LIGHT_COUNT_MAX:
         return None
     return (
@@ -35,20 +38,20 @@ def too_many_lights(scene: Scene, scene_id: str) -> str | None:
 
 
 _LIGHT_ARRAYS = {
-    "datagen:ambient": "light_ambient",
-    "datagen:specular": "light_specular",
-    "datagen:attenuation": "light_attenuation",
-    "datagen:cutoff": "light_cutoff",
-    "datagen:exponent": "light_exponent",
-    "datagen:castShadow": "light_castshadow",
+    attributes.LIGHT_AMBIENT: "light_ambient",
+    attributes.LIGHT_SPECULAR: "light_specular",
+    attributes.ATTENUATION: "light_attenuation",
+    attributes.CUTOFF: "light_cutoff",
+    attributes.EXPONENT: "light_exponent",
+    attributes.CAST_SHADOW: "light_castshadow",
 }
 
 _LIGHT = PLACED | {
     "inputs:color",
     "inputs:intensity",
-    "datagen:ambient",
-    "datagen:specular",
-    "datagen:castShadow",
+    attributes.LIGHT_AMBIENT,
+    attributes.LIGHT_SPECULAR,
+    attributes.CAST_SHADOW,
 }
 
 MUJOCO_HONOURED = Honoured(
@@ -57,16 +60,14 @@ MUJOCO_HONOURED = Honoured(
         "part": PLACED,
         "Camera": LENS,
         "DistantLight": _LIGHT,
-        "SphereLight": _LIGHT | {"datagen:attenuation", "datagen:cutoff", "datagen:exponent"},
-        "/World": frozenset(
-            f"datagen:headlight:{name}" for name in ("active", "ambient", "diffuse", "specular")
-        ),
+        "SphereLight": _LIGHT | {attributes.ATTENUATION, attributes.CUTOFF, attributes.EXPONENT},
+        "/World": frozenset(attributes.HEADLIGHT),
         "UsdPreviewSurface": frozenset({"inputs:diffuseColor", "inputs:opacity"}),
         "UsdUVTexture": frozenset({"inputs:scale"}),
     },
     # The picture's aspect ratio decides the horizontal field of view; fill and exposure match a
     # path tracer to MuJoCo.
-    neutral=frozenset({"horizontalAperture", "datagen:fill", "datagen:exposure"}),
+    neutral=frozenset({"horizontalAperture", attributes.FILL, attributes.EXPOSURE}),
 )
 """Attributes that the MuJoCo backend shows; a sample that changes any other is refused."""
 
@@ -85,6 +86,7 @@ _ARRAYS = (
     "mat_reflectance",
 )
 _HEADLIGHT = ("active", "ambient", "diffuse", "specular")
+_STRENGTH = ("inputs:color", "inputs:intensity")
 _SHADES = ("inputs:diffuseColor", "inputs:opacity", "inputs:scale")
 _DRAWN, _HIDDEN = 0, 5
 _DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1.0], np.float32)
@@ -108,7 +110,7 @@ class ModelValues:
         self._lights = np.array([light.light_id for light in info.lights], dtype=np.intp)
         self._light_ids = {light.path: light.light_id for light in info.lights}
         self._posed = [item.path for item in (*info.parts, *info.cameras, *info.lights)]
-        self._geoms_by_material: dict[Sdf.Path, list[int]] | None = None
+        self._geoms_by_material: dict[str, list[int]] | None = None
         model.geom_group[:] = _HIDDEN
         self._arrays = {name: getattr(model, name).copy() for name in _ARRAYS}
         self._headlight = _headlight(model)
@@ -121,11 +123,15 @@ class ModelValues:
         """
         MUJOCO_HONOURED.require(self._scene, sample)
         self._restore()
-        for path in sorted(sample.paths):
-            if path.name in PLACED:
-                continue
-            if sample.get(str(path)) != self._scene.authored(path):
-                self._set(path, sample.get(str(path)))
+        changed = [
+            path
+            for path in sorted(sample.paths)
+            if path.name not in PLACED and sample.get(str(path)) != self._scene.authored(path)
+        ]
+        for path in changed:
+            self._set(path, sample.get(str(path)))
+        strengths = {str(path.GetPrimPath()) for path in changed if path.name in _STRENGTH}
+        self._write_strengths(strengths)
         self._write_visibility(any(path.name == "visibility" for path in sample.paths))
         self._write_poses()
         lights = int(np.count_nonzero(self._model.light_active))
@@ -185,32 +191,33 @@ class ModelValues:
         """Show what the stage shows; lights only follow a visibility that the sample states."""
         parts = self._scene.info.parts
         self._model.geom_group[self._geoms] = [
-            _DRAWN if is_visible(self._scene, part.path) else _HIDDEN for part in parts
+            _DRAWN if self._scene.is_visible(part.path) else _HIDDEN for part in parts
         ]
         if stated:
             for path, light in self._light_ids.items():
-                self._model.light_active[light] = is_visible(self._scene, path)
+                self._model.light_active[light] = self._scene.is_visible(path)
+
+    def _write_strengths(self, paths: Set[str]) -> None:
+        """Bring lights to the stage's strength, whose display value is the model's diffuse."""
+        if not paths:
+            return
+        for light in read_lights(self._scene):
+            if light.path in paths:
+                index = self._light_ids[light.path]
+                self._model.light_diffuse[index] = light.display_diffuse
 
     def _set(self, path: Sdf.Path, value: Any) -> None:
         prim, name = str(path.GetPrimPath()), path.name
         light = self._light_ids.get(prim)
         if light is not None and name in _LIGHT_ARRAYS:
             getattr(self._model, _LIGHT_ARRAYS[name])[light] = value
-        elif light is not None and name in ("inputs:color", "inputs:intensity"):
-            self._model.light_diffuse[light] = self._diffuse(prim)
-        elif name.startswith("datagen:headlight:"):
+        elif name in attributes.HEADLIGHT:
             _set_headlight(self._model, {name.rpartition(":")[2]: np.asarray(value)})
         elif name in _SHADES:
             self._set_shade(path, value)
 
-    def _diffuse(self, light: str) -> NDArray[np.float64]:
-        # The contract of the stage: colour times relative intensity is the decoded diffuse.
-        value = self._scene.value
-        intensity = value(f"{light}.inputs:intensity") / value(f"{light}.datagen:unitIntensity")
-        return srgb_encode(np.asarray(value(f"{light}.inputs:color"), np.float64) * intensity)
-
     def _set_shade(self, path: Sdf.Path, value: Any) -> None:
-        geoms = self._geoms_of(path.GetPrimPath().GetParentPath())
+        geoms = self._geoms_of(str(path.GetPrimPath().GetParentPath()))
         rgba = self._model.geom_rgba
         materials = self._model.geom_matid[geoms]
         inherits = (materials >= 0) & (rgba[geoms] == _DEFAULT_RGBA).all(axis=1)
@@ -226,14 +233,13 @@ class ModelValues:
         )
         rgba[geoms] = shown
 
-    def _geoms_of(self, material: Sdf.Path) -> list[int]:
+    def _geoms_of(self, material: str) -> list[int]:
         if self._geoms_by_material is None:
             self._geoms_by_material = {}
-            for part in self._scene.info.parts:
-                prim = self._scene.stage.GetPrimAtPath(part.path)
-                bound, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-                geoms = self._geoms_by_material.setdefault(bound.GetPath(), [])
-                geoms.append(part.geom_id)
+            parts = self._scene.info.parts
+            materials = material_paths(self._scene, [part.path for part in parts])
+            for part, bound in zip(parts, materials, strict=True):
+                self._geoms_by_material.setdefault(bound, []).append(part.geom_id)
         return self._geoms_by_material.get(material, [])
 
 

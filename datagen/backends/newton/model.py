@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import newton
@@ -11,11 +10,11 @@ import numpy as np
 import warp
 from newton.sensors import SensorCamera
 from numpy.typing import NDArray
-from pxr import UsdGeom, UsdShade
+from pxr import UsdGeom
 
 from datagen.backends.errors import BackendError
-from datagen.backends.honoured import is_visible
 from scenes import Matrix, Scene, srgb_encode
+from scenes.stage.looks import Look, read_looks, read_tints
 from scenes.stage.matrices import quaternion_from_rotation
 
 # Warp announces itself and the lack of a GPU when it is first used.
@@ -24,15 +23,6 @@ warp.config.log_level = warp.LOG_ERROR
 _RIGID_TOLERANCE = 1e-6
 _DISTANCE_MAX = 1e4
 """Longest ray [m]."""
-
-
-@dataclass(frozen=True)
-class _Look:
-    """Where the diffuse colour of a part comes from."""
-
-    color: str
-    """Attribute with the linear colour, or with the factor of the texture."""
-    texture: Path | None
 
 
 class PartModel:
@@ -46,8 +36,7 @@ class PartModel:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._paths = [part.path for part in scene.info.parts]
-        self._looks = [_look(scene, path) for path in self._paths]
-        bare, dressed = _meshes(scene, self._paths, self._looks)
+        bare, dressed = _meshes(scene, self._paths)
         builder = newton.ModelBuilder()
         config = newton.ModelBuilder.ShapeConfig(
             density=0.0, has_shape_collision=False, has_particle_collision=False
@@ -86,8 +75,8 @@ class PartModel:
         """
         poses = np.stack(self._scene.world_transforms(self._paths))
         self._require_rigid(poses)
-        colors = np.array([tuple(self._scene.value(look.color))[:3] for look in self._looks])
-        shown = np.array([is_visible(self._scene, path) for path in self._paths])
+        colors = read_tints(self._scene, self._paths)
+        shown = np.array([self._scene.is_visible(path) for path in self._paths])
         model, hidden = self._model, ~np.int32(newton.ShapeFlags.VISIBLE)
         flags = model.shape_flags.numpy() & hidden
         model.shape_flags.assign(flags | (shown * np.int32(newton.ShapeFlags.VISIBLE)))
@@ -156,16 +145,15 @@ class PartModel:
             )
 
 
-def _meshes(
-    scene: Scene, paths: list[str], looks: list[_Look]
-) -> tuple[list[newton.Mesh], list[newton.Mesh]]:
+def _meshes(scene: Scene, paths: list[str]) -> tuple[list[newton.Mesh], list[newton.Mesh]]:
     """Meshes of all parts: once with positions only, once with normals and textures as well."""
     bare: list[newton.Mesh] = []
     dressed: list[newton.Mesh] = []
-    for path, look in zip(paths, looks, strict=True):
+    for path, look in zip(paths, read_looks(scene, paths), strict=True):
         rest = scene.triangles(path)
         faces = rest.faces.ravel()
-        if look.texture is not None and rest.st is None:
+        texture = _texture(scene, look)
+        if texture is not None and rest.st is None:
             raise BackendError(
                 f"{scene.info.scene_id}: {path}: its material has a texture, the mesh has no "
                 "coordinates `st` for it."
@@ -176,30 +164,22 @@ def _meshes(
                 rest.points,
                 faces,
                 normals=rest.normals,
-                uvs=rest.st if look.texture is not None else None,
+                uvs=rest.st if texture is not None else None,
                 compute_inertia=False,
-                texture=str(look.texture) if look.texture is not None else None,
+                texture=texture,
             )
         )
     return bare, dressed
 
 
-def _look(scene: Scene, part: str) -> _Look:
-    prim = scene.stage.GetPrimAtPath(part)
-    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-    if not material:
-        raise BackendError(f"{scene.info.scene_id}: {part}: no material is bound.")
-    surface, _, _ = material.ComputeSurfaceSource()
-    diffuse = surface.GetInput("diffuseColor")
-    if not diffuse.HasConnectedSource():
-        return _Look(str(diffuse.GetAttr().GetPath()), None)
-    texture = UsdShade.Shader(diffuse.GetConnectedSource()[0].GetPrim())
-    file = Path(texture.GetInput("file").Get().resolvedPath)
-    if not file.is_file():
-        raise BackendError(
-            f"{scene.info.scene_id}: {texture.GetPath()}: the texture {file} is missing."
-        )
-    return _Look(str(texture.GetInput("scale").GetAttr().GetPath()), file)
+def _texture(scene: Scene, look: Look) -> str | None:
+    """Picture of a look's base colour; None without one."""
+    texture = look.textures.get("base_color")
+    if texture is None:
+        return None
+    if texture.file is None or not texture.file.is_file():
+        raise BackendError(f"{scene.info.scene_id}: {texture.path}: the texture is missing.")
+    return str(texture.file)
 
 
 def _transforms(poses: Matrix) -> NDArray[np.float32]:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from datagen.backends.honoured import LENS, PLACED, Honoured
+from scenes.stage import attributes
 
-_LIGHT = PLACED | {"inputs:color", "inputs:intensity", "datagen:ambient", "datagen:specular"}
+_LIGHT = PLACED | {
+    "inputs:color",
+    "inputs:intensity",
+    attributes.LIGHT_AMBIENT,
+    attributes.LIGHT_SPECULAR,
+}
 
 NEWTON_HONOURED = Honoured(
     backend="newton",
@@ -12,17 +18,15 @@ NEWTON_HONOURED = Honoured(
         "part": PLACED,
         "Camera": LENS,
         "DistantLight": _LIGHT,
-        "SphereLight": _LIGHT | {"datagen:attenuation", "datagen:cutoff", "datagen:exponent"},
-        "/World": frozenset(
-            f"datagen:headlight:{name}" for name in ("active", "ambient", "diffuse", "specular")
-        ),
+        "SphereLight": _LIGHT | {attributes.ATTENUATION, attributes.CUTOFF, attributes.EXPONENT},
+        "/World": frozenset(attributes.HEADLIGHT),
         "UsdPreviewSurface": frozenset(
-            {"inputs:diffuseColor", "datagen:specular", "datagen:shininess"}
+            {"inputs:diffuseColor", attributes.SURFACE_SPECULAR, attributes.SHININESS}
         ),
         "UsdUVTexture": frozenset({"inputs:scale"}),
     },
     # Without meaning for a picture without bounces.
-    neutral=frozenset({"horizontalAperture", "datagen:fill", "datagen:exposure"}),
+    neutral=frozenset({"horizontalAperture", attributes.FILL, attributes.EXPOSURE}),
 )
 """Attributes that the Newton backend shows; a sample that changes any other is refused."""
 

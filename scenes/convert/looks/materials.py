@@ -21,6 +21,13 @@ from scenes.convert.looks.texture_roles import (
 )
 from scenes.convert.looks.textures import TextureFiles, texture_pixels
 from scenes.convert.settings import MaterialRule
+from scenes.stage.attributes import (
+    HEADLIGHT_REFLECTANCE,
+    REFLECTANCE,
+    SHININESS,
+    SURFACE_SPECULAR,
+    author,
+)
 from scenes.stage.colors import srgb_decode
 from scenes.stage.names import UniqueNames, provenance
 
@@ -170,14 +177,13 @@ class Materials:
         emissive = surface.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f)
         emissive.Set(color * look.emission)
         glint = self._highlight(look, self._headlight)
-        surface.GetPrim().CreateAttribute(
-            "datagen:headlightReflectance", Sdf.ValueTypeNames.Float
-        ).Set(glint.reflectance)
-        for key in ("specular", "shininess", "reflectance"):
-            attribute = surface.GetPrim().CreateAttribute(
-                f"datagen:{key}", Sdf.ValueTypeNames.Float
-            )
-            attribute.Set(getattr(look, key))
+        for attribute, value in (
+            (HEADLIGHT_REFLECTANCE, glint.reflectance),
+            (SURFACE_SPECULAR, look.specular),
+            (SHININESS, look.shininess),
+            (REFLECTANCE, look.reflectance),
+        ):
+            author(surface.GetPrim(), attribute, Sdf.ValueTypeNames.Float, value)
         material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
         if look.texture >= 0:
             texture = self._colored(path, "texture", look, color)

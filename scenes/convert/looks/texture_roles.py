@@ -137,16 +137,6 @@ def color_space(role: str) -> str:
     return "sRGB" if role == "emissive" else "raw"
 
 
-def gives_color(shader: UsdShade.Shader) -> bool:
-    """Tell whether a texture is the one that its material's diffuse colour comes from."""
-    material = UsdShade.Material(shader.GetPrim().GetParent())
-    surface = material.ComputeSurfaceSource()[0] if material else None
-    diffuse = surface.GetInput("diffuseColor") if surface else None
-    if not diffuse or not diffuse.HasConnectedSource():
-        return False
-    return diffuse.GetConnectedSource()[0].GetPrim() == shader.GetPrim()
-
-
 def _given(model: mujoco.MjModel, material: int) -> list[tuple[str, int]]:
     textures = model.mat_texid[material]
     return [

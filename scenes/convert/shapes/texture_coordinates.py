@@ -9,16 +9,7 @@ from numpy.typing import NDArray
 
 from scenes.convert.shapes.primitives import Surface
 from scenes.stage.mesh_prims import Triangles
-
-CUBE_FACES = (
-    (0, 1, (2, -1), (1, -1)),
-    (0, -1, (2, 1), (1, -1)),
-    (1, 1, (0, 1), (2, 1)),
-    (1, -1, (0, 1), (2, -1)),
-    (2, 1, (0, 1), (1, -1)),
-    (2, -1, (0, -1), (1, -1)),
-)
-"""OpenGL's cube map: for each face the major axis, its sign, and the rows that give s and t."""
+from scenes.stage.skybox import CUBE_FACES
 
 _CUBE_BEND = 0.02
 _CUBE_DEPTH = 5

@@ -12,7 +12,6 @@ from pxr import Tf, Usd
 
 from scenes.convert.compiled import CompiledModel
 from scenes.convert.grouping import Grouping
-from scenes.convert.looks.skybox import SIDES
 from scenes.errors import AssetError, SceneError
 from scenes.finite import refuse_non_finite_model
 from scenes.mujoco_warnings import mujoco_warnings
@@ -32,9 +31,9 @@ from scenes.sources.usd.reading.files import UsdFiles, undecodable, usd_reason
 from scenes.sources.usd.reading.prims import read_prims
 from scenes.sources.usd.reading.stage import UsdStage, open_usd
 from scenes.sources.usd.reading.unread import note_unread
+from scenes.stage.attributes import CUBE
 from scenes.stage.matrices import rigid_inverse
-
-_CUBE = "datagen:cube"
+from scenes.stage.skybox import SIDES
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def _compile(settings: UsdSource, files: UsdFiles | None) -> UsdModel:
     owners.refuse_idle_rules(settings.path)
     cameras = [read_camera(stage, prim) for prim in prims.cameras]
     _note_clipping(stage, cameras)
-    domes = [prim for prim in prims.lights if prim.HasAttribute(_CUBE)]
+    domes = [prim for prim in prims.lights if prim.HasAttribute(CUBE)]
     lights = [prim for prim in prims.lights if prim not in domes]
     middle, radius = bounds(bodies.made)
     lighting = read_lighting(stage, lights, middle, radius)
@@ -181,14 +180,14 @@ def _note_clipping(stage: UsdStage, cameras: list[UsdCamera]) -> None:
 
 def _sky(stage: UsdStage, dome: Usd.Prim) -> Picture:
     """Skybox of a converted scene."""
-    file = dome.GetAttribute(_CUBE).Get()
+    file = dome.GetAttribute(CUBE).Get()
     if not file or not file.resolvedPath:
-        raise stage.refusal(dome, f"{_CUBE}: no such file: {file and file.path}.")
+        raise stage.refusal(dome, f"{CUBE}: no such file: {file and file.path}.")
     if not stage.files.hold(file.resolvedPath):
-        raise stage.refusal(dome, f"{_CUBE}: not read: {file.resolvedPath}.")
+        raise stage.refusal(dome, f"{CUBE}: not read: {file.resolvedPath}.")
     with Image.open(file.resolvedPath) as image:
         pixels = np.asarray(image.convert("RGB"))
     height, width = pixels.shape[:2]
     if height not in (width, SIDES * width):
-        raise stage.refusal(dome, f"{_CUBE}: {width} x {height} pixels are no cube.")
+        raise stage.refusal(dome, f"{CUBE}: {width} x {height} pixels are no cube.")
     return Picture("skybox", pixels)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pxr import Usd, UsdGeom
 
 from scenes.sources.usd.reading.stage import UsdStage
+from scenes.stage.attributes import FIXED_ASPECT
 
-_FIXED_ASPECT = "datagen:fixedAspect"
 _TENTHS = 10.0
 
 
@@ -49,7 +49,7 @@ def read_camera(stage: UsdStage, prim: Usd.Prim) -> UsdCamera:
     if stage.number(camera.GetFStopAttr(), 0.0) > 0:
         stage.notes.differs(f"camera {prim.GetPath()}: depth of field is not shown")
     orthographic = stage.value(camera.GetProjectionAttr()) == UsdGeom.Tokens.orthographic
-    own = bool(stage.value(prim.GetAttribute(_FIXED_ASPECT), False))
+    own = bool(stage.value(prim.GetAttribute(FIXED_ASPECT), False))
     measured = own or ((right, up) != (0.0, 0.0) and not orthographic)
     if measured and not own:
         stage.notes.differs(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pxr import Gf, Usd, UsdGeom, UsdLux
 
 from scenes.sources.usd.reading.stage import TIME, UsdStage
+from scenes.stage import attributes
 from scenes.stage.colors import srgb_encode
 from scenes.stage.matrices import Matrix, looking_along, rigid
 
@@ -28,7 +29,6 @@ _NO_FALLOFF = 2.0
 """Exponent of a spot that shines equally in all directions: MuJoCo leaves out that a plane is
 farther away off the axis, which is two powers of the cosine."""
 _STEPS = 60
-_OWN = "datagen:unitIntensity"
 _PREFIX = "inputs:"
 _SHAPING = ("shaping:ies:file", "shaping:cone:softness", "shaping:focus", "shaping:cone:angle")
 _INPUTS = (
@@ -96,7 +96,7 @@ def read_lighting(
     """
     found = _Physical()
     for prim in prims:
-        if prim.HasAttribute(_OWN):
+        if prim.HasAttribute(attributes.UNIT_INTENSITY):
             found.own.append(_own_light(stage, prim))
         elif UsdGeom.Imageable(prim).ComputeVisibility(TIME) == UsdGeom.Tokens.invisible:
             stage.notes.lacks(f"light {prim.GetPath()}: invisible")
@@ -248,7 +248,7 @@ def _own_light(stage: UsdStage, prim: Usd.Prim) -> MujocoLight:
     def color(name: str) -> Color:
         return _color(np.array(stage.value(prim.GetAttribute(name)), dtype=np.float64))
 
-    strength = number("inputs:intensity") / number(_OWN)
+    strength = number("inputs:intensity") / number(attributes.UNIT_INTENSITY)
     linear = np.array(color("inputs:color")) * strength
     shown = UsdGeom.Imageable(prim).ComputeVisibility(TIME) != UsdGeom.Tokens.invisible
     return MujocoLight(
@@ -256,22 +256,21 @@ def _own_light(stage: UsdStage, prim: Usd.Prim) -> MujocoLight:
         stage.pose(prim),
         prim.IsA(UsdLux.DistantLight),
         _color(srgb_encode(linear)),
-        number("datagen:cutoff"),
-        number("datagen:exponent"),
-        color("datagen:ambient"),
-        color("datagen:specular"),
-        color("datagen:attenuation"),
-        bool(stage.value(prim.GetAttribute("datagen:castShadow"))),
+        number(attributes.CUTOFF),
+        number(attributes.EXPONENT),
+        color(attributes.LIGHT_AMBIENT),
+        color(attributes.LIGHT_SPECULAR),
+        color(attributes.ATTENUATION),
+        bool(stage.value(prim.GetAttribute(attributes.CAST_SHADOW))),
         shown,
     )
 
 
 def _own_headlight(stage: UsdStage, world: Usd.Prim) -> dict[str, Any] | None:
-    names = ("active", "ambient", "diffuse", "specular")
-    attributes = {name: world.GetAttribute(f"datagen:headlight:{name}") for name in names}
-    if not all(attributes.values()):
+    found = {name.rpartition(":")[2]: world.GetAttribute(name) for name in attributes.HEADLIGHT}
+    if not all(found.values()):
         return None
-    return {name: stage.value(attribute) for name, attribute in attributes.items()}
+    return {name: stage.value(attribute) for name, attribute in found.items()}
 
 
 def _color(values: NDArray[np.float64]) -> Color:

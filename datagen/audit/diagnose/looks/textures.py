@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pxr import UsdShade
 from scipy.ndimage import map_coordinates
 from scipy.spatial import KDTree
 
 from scenes import Scene, Triangles, srgb_encode
+from scenes.stage.looks import read_look
 
 Floats = NDArray[np.float64]
 TURNS = ("as it is", "upside down", "left to right", "turned by 180 degrees", "transposed")
@@ -46,16 +46,7 @@ class TextureFit:
 
 def texture_file(scene: Scene, part_path: str) -> Path | None:
     """Picture file of a part's diffuse colour in the sample shown; None without one."""
-    prim = scene.stage.GetPrimAtPath(part_path)
-    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
-    surface, _, _ = material.ComputeSurfaceSource()
-    diffuse = surface.GetInput("diffuseColor")
-    if not diffuse or not diffuse.HasConnectedSource():
-        return None
-    texture = UsdShade.Shader(diffuse.GetConnectedSource()[0].GetPrim())
-    file = texture.GetInput("file").Get()
-    resolved = file.resolvedPath if file else ""
-    return Path(resolved) if resolved else None
+    return read_look(scene, part_path).picture
 
 
 def texture_coordinates(mesh: Triangles, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:

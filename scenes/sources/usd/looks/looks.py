@@ -11,6 +11,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdShade
 from scenes.sources.usd.looks.pictures import Picture, Pictures
 from scenes.sources.usd.looks.shaders import ShaderInput, Shaders
 from scenes.sources.usd.reading.stage import TIME, UsdStage
+from scenes.stage.attributes import SHININESS, SURFACE_SPECULAR
 from scenes.stage.colors import srgb_encode
 
 Rgba = tuple[float, float, float, float]
@@ -116,8 +117,8 @@ class Looks:
                 self._shaders.number(surface, "opacity", 1.0)
             )
         )  # fmt: skip
-        specular = self._stage.value(own.GetAttribute("datagen:specular"), look.specular)
-        shininess = self._stage.value(own.GetAttribute("datagen:shininess"))
+        specular = self._stage.value(own.GetAttribute(SURFACE_SPECULAR), look.specular)
+        shininess = self._stage.value(own.GetAttribute(SHININESS))
         for name in _UNREAD:
             if surface.GetInput(name) and self._shaders.input(surface, name).texture:
                 if name == "emissiveColor" and look.picture is not None:

@@ -6,6 +6,7 @@ import numpy as np
 from pxr import Usd
 
 from scenes.sources.usd.reading.stage import TIME, UsdStage, as_numbers
+from scenes.stage.attributes import REFLECTANCE
 
 UNREAD = {
     "physics:centerOfMass": "centre of mass: it follows from the shapes",
@@ -16,7 +17,7 @@ UNREAD = {
     "physics:staticFriction": "friction: MuJoCo's default stands for it",
     "physics:dynamicFriction": "friction: MuJoCo's default stands for it",
     "physics:restitution": "restitution: MuJoCo's default stands for it",
-    "datagen:reflectance": "reflectance: mirrors are not shown",
+    REFLECTANCE: "reflectance: mirrors are not shown",
 }
 """What is not read, and what stands for it, by the attribute's name."""
 
