@@ -1,18 +1,18 @@
 """Randomizers: what varies from sample to sample, drawn so that any sample can be made again."""
 
-from randomizers.camera_pose import CameraPose, Orbit
 from randomizers.changes import Changes
-from randomizers.checks import Check, Overlap, check_interpenetration, overlaps
 from randomizers.config import AnyRandomizer, RandomizeSection
 from randomizers.distribution_parsing import parse_distribution
 from randomizers.distributions import Distribution
 from randomizers.draw import Draw, Drawn, SampleId, parse_recipe, recipe_json
 from randomizers.errors import RandomizerError
-from randomizers.light import Light
-from randomizers.object_pose import ObjectPose
+from randomizers.geometry.checks import Check, Overlap, check_interpenetration, overlaps
+from randomizers.geometry.rotations import rotation, rotation_vector, translation
+from randomizers.kinds.camera_pose import CameraPose, Orbit
+from randomizers.kinds.light import Light
+from randomizers.kinds.object_pose import ObjectPose
 from randomizers.randomizer import Randomizer
 from randomizers.registry import kinds, plugin_versions, randomizer_class
-from randomizers.rotations import rotation, rotation_vector, translation
 from randomizers.sampling import Outcome, bind, randomize, replay
 from randomizers.settings import Factor, Factors, Number, Numbers, Pair, Settings, Triple
 from randomizers.streams import Scope, stream

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from randomizers.boxes import Floats
+from randomizers.geometry.boxes import Floats
 
 if TYPE_CHECKING:
     from scenes import SampleLayer

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Literal, get_args, get_origin
 
-from randomizers.camera_pose import CameraPose
 from randomizers.errors import RandomizerError, UnknownKindError
+from randomizers.kinds.camera_pose import CameraPose
+from randomizers.kinds.light import Light
+from randomizers.kinds.object_pose import ObjectPose
 from randomizers.known import known
-from randomizers.light import Light
-from randomizers.object_pose import ObjectPose
 from randomizers.randomizer import Randomizer
 
 GROUP = "datagen.randomizers"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from randomizers.checks import Check
 from randomizers.draw import Draw, SampleId, by_parameter
 from randomizers.errors import RandomizerError
+from randomizers.geometry.checks import Check
 from randomizers.randomizer import Randomizer
 from randomizers.registry import randomizer_class
 from randomizers.trial import RENEWED, Trial

@@ -9,7 +9,7 @@ import numpy as np
 
 from randomizers.distributions import Distribution
 from randomizers.draw import Draw, SampleId, Value
-from randomizers.placement import Placement
+from randomizers.geometry.placement import Placement
 from randomizers.randomizer import Randomizer
 from randomizers.streams import Scope, stream
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from writers import WriteError, remove_leftovers, write_atomically
-from writers.atomic import atomic_file, create_exclusively, write_error, write_errors
+from writers.store.atomic import atomic_file, create_exclusively, write_error, write_errors
 
 CASE = Path(__file__).parent / "cases" / "e01-footerless-shard"
 
@@ -116,7 +116,8 @@ def test_an_exclusive_file_needs_no_hard_links(tmp_path: Path, monkeypatch):
 
 def test_of_many_processes_one_makes_the_exclusive_file(tmp_path: Path):
     code = (
-        "import sys; from pathlib import Path; from writers.atomic import create_exclusively\n"
+        "import sys; from pathlib import Path\n"
+        "from writers.store.atomic import create_exclusively\n"
         "print(create_exclusively(Path(sys.argv[1]), sys.argv[2].encode() * 100000))"
     )
     path = tmp_path / "plan.json"
@@ -134,7 +135,8 @@ def test_of_many_processes_one_makes_the_exclusive_file(tmp_path: Path):
 
 def test_a_killed_writer_leaves_only_a_leftover_that_can_be_removed(tmp_path: Path):
     code = (
-        "import os, signal, sys; from pathlib import Path; from writers.atomic import atomic_file\n"
+        "import os, signal, sys; from pathlib import Path\n"
+        "from writers.store.atomic import atomic_file\n"
         "with atomic_file(Path(sys.argv[1])) as file:\n"
         "    file.write(b'x' * 1000000)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

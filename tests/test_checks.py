@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from randomizers import check_interpenetration, overlaps
-from randomizers.boxes import Boxes, near_pairs, penetration
+from randomizers.geometry.boxes import Boxes, near_pairs, penetration
 from scenes import SampleLayer, convert_mjcf
 
 CASE = Path(__file__).parent / "cases" / "c04-overlap-truth"

@@ -21,7 +21,7 @@ from writers import (
     write_card,
     write_manifest,
 )
-from writers.plan import first_difference
+from writers.store.plan import first_difference
 
 PLAN = {
     "schema_version": 1,

@@ -301,4 +301,4 @@ def test_a_package_is_imported_only_when_its_kind_is_named(
 
 def test_a_built_in_kind_cannot_be_replaced(package: Package) -> None:
     package("Light = 3", entry("light", "other:Light"))
-    assert randomizer_class("light").__module__ == "randomizers.light"
+    assert randomizer_class("light").__module__ == "randomizers.kinds.light"

@@ -1,7 +1,5 @@
 """Rows and files: Parquet shards, plan, manifest and dataset card of a run."""
 
-from writers.atomic import remove_leftovers, write_atomically
-from writers.card import dataset_card, write_card
 from writers.codecs import (
     LabelBits,
     decode_depth_mm,
@@ -14,26 +12,7 @@ from writers.codecs import (
 )
 from writers.config import OutputConfig
 from writers.errors import PlanError, ReadError, WriteError
-from writers.folder_lock import held_folder
-from writers.journal import (
-    JOURNAL_NAME,
-    kept_records,
-    note_shard,
-    noted_shards,
-    rewrite_journal,
-)
-from writers.manifest import (
-    DRAFT_NAME,
-    MANIFEST_NAME,
-    Manifest,
-    TableEntry,
-    read_draft,
-    read_manifest,
-    write_draft,
-    write_manifest,
-)
 from writers.parquet import shard_name, write_shard
-from writers.plan import PLAN_NAME, claim_folder, read_plan, refuse_other_plan
 from writers.reading import read_rows
 from writers.rows import ObjectRow, Row, row_id
 from writers.schema import (
@@ -45,6 +24,27 @@ from writers.schema import (
 )
 from writers.shard_file import shard_paths
 from writers.shard_record import ShardRecord
+from writers.store.atomic import remove_leftovers, write_atomically
+from writers.store.card import dataset_card, write_card
+from writers.store.folder_lock import held_folder
+from writers.store.journal import (
+    JOURNAL_NAME,
+    kept_records,
+    note_shard,
+    noted_shards,
+    rewrite_journal,
+)
+from writers.store.manifest import (
+    DRAFT_NAME,
+    MANIFEST_NAME,
+    Manifest,
+    TableEntry,
+    read_draft,
+    read_manifest,
+    write_draft,
+    write_manifest,
+)
+from writers.store.plan import PLAN_NAME, claim_folder, read_plan, refuse_other_plan
 from writers.verification import finished_shard, read_record, verify_folder, verify_shard
 
 __all__ = [

@@ -7,7 +7,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from writers.atomic import HashingFile, atomic_file, write_errors
 from writers.codecs import LabelBits
 from writers.config import OutputConfig
 from writers.encoding import EncodedRow, encode_row, rows_table
@@ -16,6 +15,7 @@ from writers.kinds import Layout
 from writers.rows import COLUMNS, Row
 from writers.schema import leaf_paths, row_schema
 from writers.shard_record import ShardRecord
+from writers.store.atomic import HashingFile, atomic_file, write_errors
 
 
 def shard_name(index: int) -> str:

@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 
 from writers.columns import Column
 from writers.errors import ReadError
-from writers.manifest import MANIFEST_NAME, read_manifest
 from writers.rows import COLUMNS, Row
 from writers.schema import declared_schema
 from writers.shard_file import open_shard, shard_paths, shard_schema
 from writers.shard_record import ShardRecord
+from writers.store.manifest import MANIFEST_NAME, read_manifest
 from writers.verification import verify_shard
 
 _SMALL = {column.name for column in COLUMNS if column.kind.layout == "plain"}

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from writers.atomic import DIGEST_BYTES
 from writers.errors import ReadError
 from writers.schema import schema_difference
 from writers.shard_file import open_shard, shard_schema
 from writers.shard_record import ShardRecord
+from writers.store.atomic import DIGEST_BYTES
 
 
 def read_record(path: Path, schema: pa.Schema) -> ShardRecord:

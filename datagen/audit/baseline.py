@@ -28,8 +28,8 @@ from datagen.run.versions import version_changes
 from datagen.shading.formula import luminance
 from scenes import Pinhole
 from writers import ReadError
-from writers.atomic import atomic_file
-from writers.plan import first_difference
+from writers.store.atomic import atomic_file
+from writers.store.plan import first_difference
 
 BASELINE_VERSION = 1
 _INDEX = "index"

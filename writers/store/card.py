@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from writers.atomic import write_atomically
 from writers.kinds import IMAGE_TYPE
-from writers.manifest import Manifest
 from writers.rows import COLUMNS
 from writers.schema import row_schema
+from writers.store.atomic import write_atomically
+from writers.store.manifest import Manifest
 
 CARD_NAME = "README.md"
 """File name of the dataset card in a run folder."""

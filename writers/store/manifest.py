@@ -7,10 +7,10 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from writers.atomic import write_atomically, write_errors
 from writers.errors import ReadError
-from writers.plan import read_json_object, sealed_json, unsealed
 from writers.shard_record import ShardRecord
+from writers.store.atomic import write_atomically, write_errors
+from writers.store.plan import read_json_object, sealed_json, unsealed
 
 MANIFEST_NAME = "manifest.json"
 """File name of the manifest in a run folder."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from randomizers.boxes import Boxes, near_pairs, penetration
-from randomizers.shapes import sample_boxes, shapes_of, start_boxes
+from randomizers.geometry.boxes import Boxes, near_pairs, penetration
+from randomizers.geometry.shapes import sample_boxes, shapes_of, start_boxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

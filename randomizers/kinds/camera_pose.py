@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from randomizers.boxes import Floats
 from randomizers.changes import Changes
 from randomizers.draw import Draw, Drawn
 from randomizers.errors import RandomizerError
+from randomizers.geometry.boxes import Floats
+from randomizers.geometry.rotations import X_AXIS, Z_AXIS, rotation, rotation_vector, translation
 from randomizers.randomizer import Randomizer
-from randomizers.rotations import X_AXIS, Z_AXIS, rotation, rotation_vector, translation
 from randomizers.settings import Factor, Number, Settings, Triple
 from randomizers.trial import Trial
 

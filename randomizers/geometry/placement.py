@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from randomizers.boxes import Boxes, Floats
-from randomizers.checks import allowed_depth, depths
-from randomizers.ground import Support, ground_of, over_level
+from randomizers.geometry.boxes import Boxes, Floats
+from randomizers.geometry.checks import allowed_depth, depths
+from randomizers.geometry.ground import Support, ground_of, over_level
 
 if TYPE_CHECKING:
     from scenes import SampleLayer

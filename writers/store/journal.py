@@ -14,9 +14,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from writers.atomic import sync_folder, write_atomically, write_errors
 from writers.errors import ReadError
 from writers.shard_record import ShardRecord
+from writers.store.atomic import sync_folder, write_atomically, write_errors
 
 JOURNAL_NAME = "shards.jsonl"
 """File name of the journal in a run folder."""

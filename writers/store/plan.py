@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from writers.atomic import DIGEST_BYTES, create_exclusively
 from writers.errors import PlanError, ReadError
+from writers.store.atomic import DIGEST_BYTES, create_exclusively
 
 PLAN_NAME = "plan.json"
 """File name of the plan in a run folder."""

@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from randomizers.boxes import Boxes, Floats
-from randomizers.checks import depths
-from randomizers.shapes import Shapes, shapes_of, start_boxes
+from randomizers.geometry.boxes import Boxes, Floats
+from randomizers.geometry.checks import depths
+from randomizers.geometry.shapes import Shapes, shapes_of, start_boxes
 
 if TYPE_CHECKING:
     from scenes import SampleLayer, Scene

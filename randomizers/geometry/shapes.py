@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from randomizers.boxes import Boxes, Floats
+from randomizers.geometry.boxes import Boxes, Floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable

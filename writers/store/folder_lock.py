@@ -7,8 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from writers.atomic import write_errors
 from writers.errors import WriteError
+from writers.store.atomic import write_errors
 
 _UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EINVAL, errno.EBADF}
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator
 
-from randomizers.boxes import Floats
 from randomizers.changes import Changes
 from randomizers.distribution_parsing import parse_distribution
 from randomizers.distributions import Distribution
 from randomizers.draw import Draw, Drawn
+from randomizers.geometry.boxes import Floats
+from randomizers.geometry.rotations import rotation
 from randomizers.randomizer import Randomizer
-from randomizers.rotations import rotation
 from randomizers.settings import Factor, Factors, Number, Triple
 from randomizers.trial import Trial
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from randomizers.boxes import Floats
 from randomizers.changes import Changes
 from randomizers.draw import Draw, Drawn, by_parameter
+from randomizers.geometry.boxes import Floats
+from randomizers.geometry.rotations import Z_AXIS, rotation, translation
 from randomizers.randomizer import Randomizer
-from randomizers.rotations import Z_AXIS, rotation, translation
 from randomizers.settings import Number, Pair
 from randomizers.trial import Trial
 

@@ -1,0 +1,1 @@
+"""The kinds of randomizers, one file each: settings, targets, draw and meaning."""
