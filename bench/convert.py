@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scenes import Scene, libero_bundle, libero_scene, mjcf_scene  # noqa: E402
-from scenes.sources.config import MjcfSource  # noqa: E402
+from scenes.sources.mjcf.config import MjcfConfig  # noqa: E402
 
 SUITES = ("libero_spatial", "libero_object", "libero_goal", "libero_10", "libero_90")
 BUILT = Path.home() / ".cache" / "datagen"
@@ -50,7 +50,7 @@ def models(files: list[Path], cache: Path) -> Iterator[tuple[str, Path, Callable
             lambda out, bundle=bundle: libero_scene(bundle, [0], "stored", out)[0],
         )
     for file in files:
-        source = MjcfSource(path=file)
+        source = MjcfConfig(path=file)
         yield file.stem, file, lambda out, source=source: mjcf_scene(source, out)
 
 

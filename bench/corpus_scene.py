@@ -22,7 +22,7 @@ from datagen.backends import Backend, Buffers, Size
 from datagen.backends.errors import BackendError
 from datagen.backends.registry import open_backend
 from scenes import SampleLayer, Scene, SceneError, convert_mjcf, pinhole
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 SIZE = Size(256, 256)
 BAR = 0.99
@@ -81,7 +81,7 @@ class Sweeper:
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
             try:
                 with with_views(path, center, extent) as wrapped:
-                    source = MjcfSource(path=wrapped, roots=(root,))
+                    source = MjcfConfig(path=wrapped, roots=(root,))
                     scene = convert_mjcf(wrapped, Path(folder) / "scene", source=source)
             except SceneError as error:
                 return facts | {"status": "refused", "message": str(error)}
@@ -96,7 +96,7 @@ class Sweeper:
         """A model that MuJoCo refuses: ours must name the file."""
         facts = {"status": "MuJoCo refuses", "message": reason}
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
-            source = MjcfSource(path=path, roots=(root,))
+            source = MjcfConfig(path=path, roots=(root,))
             try:
                 convert_mjcf(path, Path(folder) / "scene", source=source)
             except SceneError as error:

@@ -32,7 +32,14 @@ from bench.fuzz_inputs import HOLDER, KINDS, damaged, whole_inputs  # noqa: E402
 from datagen.commands.errors import describe  # noqa: E402
 from scenes import Converter, SceneError  # noqa: E402
 from scenes.errors import ConversionFault  # noqa: E402
-from scenes.sources.config import ConversionLimits, FileSource, MjcfSource, UrdfSource, UsdSource  # noqa: E402
+from scenes.sources.file_source import FileSource  # noqa: E402
+from scenes.sources.limits import ConversionLimits  # noqa: E402
+from scenes.sources.mjcf.config import MjcfConfig  # noqa: E402
+from scenes.sources.mjcf.source import MjcfSource  # noqa: E402
+from scenes.sources.urdf.config import UrdfConfig  # noqa: E402
+from scenes.sources.urdf.source import UrdfSource  # noqa: E402
+from scenes.sources.usd.config import UsdConfig  # noqa: E402
+from scenes.sources.usd.source import UsdSource  # noqa: E402
 
 STAGE = ROOT / "tests" / "cases" / "x05-bytes-that-are-no-text" / "scene.usda"
 LIMITS = ConversionLimits(timeout=20.0, memory=1.5)
@@ -103,10 +110,10 @@ class Scenes:
             (self._folder / each).write_bytes(content)
         path = self._folder / name
         if kind == "urdf":
-            return UrdfSource(path=path)
+            return UrdfSource(UrdfConfig(path=path))
         if kind in ("usda", "usdc"):
-            return UsdSource(path=path)
-        return MjcfSource(path=path)
+            return UsdSource(UsdConfig(path=path))
+        return MjcfSource(MjcfConfig(path=path))
 
 
 class Readers:

@@ -24,7 +24,8 @@ from datagen.backends.registry import open_backend  # noqa: E402
 from datagen.configuration.config import cache_folder  # noqa: E402
 from datagen.run.exposure import EXPOSURE, scene_exposure  # noqa: E402
 from scenes import SampleLayer, Scene, convert_mjcf, libero_bundle, libero_scene  # noqa: E402
-from scenes.sources.config import MaterialRule, MjcfSource  # noqa: E402
+from scenes.convert.settings import MaterialRule  # noqa: E402
+from scenes.sources.mjcf.config import MjcfConfig  # noqa: E402
 
 SIZE = Size(256, 256)
 TASKS = (0, 3, 7)
@@ -49,7 +50,7 @@ def main() -> None:
 def model_rows(model: Path, folder: Path) -> Iterator[np.ndarray]:
     """Give a row of pictures per camera of a model."""
     scenes = {
-        rule: convert_mjcf(model, folder / rule, source=MjcfSource(path=model, materials=rule))
+        rule: convert_mjcf(model, folder / rule, source=MjcfConfig(path=model, materials=rule))
         for rule in get_args(MaterialRule)
     }
     for camera in scenes["mujoco"].info.cameras:

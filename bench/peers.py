@@ -28,7 +28,8 @@ from scenes import (  # noqa: E402
     libero_bundle,
     libero_scene,
 )
-from scenes.sources.config import UrdfSource, UsdSource  # noqa: E402
+from scenes.sources.urdf.config import UrdfConfig  # noqa: E402
+from scenes.sources.usd.config import UsdConfig  # noqa: E402
 
 SUITES = ("libero_spatial", "libero_object", "libero_goal")
 CASES = ROOT / "tests" / "cases"
@@ -70,9 +71,9 @@ def stages(folder: Path, cache: Path) -> Iterator[tuple[str, Scene]]:
         bundle = libero_bundle(suite, 0, cache=cache)
         yield f"{suite}_00", libero_scene(bundle, [0], "stored", folder)[0]
     yield "mjcf", convert_mjcf(CASES / "a32-lights" / "scene.xml", folder / "mjcf")
-    robot = UrdfSource(path=CASES / "a62-urdf-material-by-name" / "robot.urdf")
+    robot = UrdfConfig(path=CASES / "a62-urdf-material-by-name" / "robot.urdf")
     yield "urdf", convert_urdf(folder / "urdf", robot)
-    stage = UsdSource(path=CASES / "a40-usd-nested-instancers" / "scene.usda")
+    stage = UsdConfig(path=CASES / "a40-usd-nested-instancers" / "scene.usda")
     yield "usd", convert_usd(folder / "usd", stage)
 
 

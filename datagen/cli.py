@@ -207,7 +207,7 @@ def convert(
     A report tells what became of each element.
     """
     from datagen.commands.convert import convert_file
-    from scenes.sources.config import ConversionLimits
+    from scenes.sources.limits import ConversionLimits
 
     given = {} if memory is None else {"memory": memory}
     limits = ConversionLimits(timeout=timeout, **given)

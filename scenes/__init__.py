@@ -7,8 +7,8 @@ import_mujoco()
 
 # ruff: noqa: E402
 from scenes.errors import AssetError, MissingExtraError, SceneError, StorageError
-from scenes.sources.converted import convert_mjcf, libero_scene, mjcf_scene
 from scenes.sources.converter import Converter
+from scenes.sources.libero.conversion import libero_scene
 from scenes.sources.libero.tasks import (
     BundleRequest,
     libero_bundle,
@@ -17,6 +17,7 @@ from scenes.sources.libero.tasks import (
     libero_tasks,
     try_libero_bundles,
 )
+from scenes.sources.mjcf.source import convert_mjcf, mjcf_scene
 from scenes.sources.urdf.source import convert_urdf, urdf_scene
 from scenes.sources.usd.source import convert_usd, usd_scene
 from scenes.stage.colors import srgb_decode, srgb_encode

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class SceneError(Exception):
     """A scene was refused or could not be made; the message is one sentence for the user.
@@ -33,6 +35,44 @@ class AssetError(SceneError):
 
 class ConversionFault(SceneError):
     """A fault of this package ended a conversion; its trace is among the error's notes."""
+
+
+class SettingError(SceneError):
+    """A setting of a source names what is not there.
+
+    Args:
+        key: The setting, dotted, from the source's own settings.
+        problem: What is wrong, in a sentence that begins with the value.
+    """
+
+    exit_code = 2
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"{key}: {problem}")
+        self.key = key
+        self.problem = problem
+
+
+class UnknownNameError(SettingError):
+    """A setting of a source holds a name that is none of those known.
+
+    Args:
+        key: The setting, dotted, from the source's own settings.
+        value: The name.
+        known: All that may stand there.
+    """
+
+    def __init__(self, key: str, value: object, known: Iterable[object]) -> None:
+        self.value = value
+        self.known = tuple(known)
+        listed = ", ".join(map(str, self.known)) or "none"
+        super().__init__(key, f"{value!r} is not known. Known: {listed}.")
+
+
+class SourceKindError(SceneError):
+    """What a package adds as a kind of source is none, or cannot be loaded."""
+
+    exit_code = 2
 
 
 class MissingExtraError(SceneError):

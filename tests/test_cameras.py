@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scenes import SampleLayer, Scene, SceneError, camera_path, convert_mjcf, pinhole
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 MODEL = """
 <mujoco><statistic extent="3"/><worldbody>
@@ -30,7 +30,7 @@ WIDTH, HEIGHT = 320, 200
 def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     folder = tmp_path_factory.mktemp("cameras")
     (folder / "m.xml").write_text(MODEL)
-    source = MjcfSource(path=folder / "m.xml", keyframe=request.param)
+    source = MjcfConfig(path=folder / "m.xml", keyframe=request.param)
     scene = convert_mjcf(folder / "m.xml", folder / "out", source=source)
     scene.show(SampleLayer(scene, scene.info.default_state))
     return scene

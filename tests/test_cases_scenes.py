@@ -23,7 +23,7 @@ from scenes import (
     srgb_decode,
     srgb_encode,
 )
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 CASES = Path(__file__).parent / "cases"
 TOLERANCE = 1e-5
@@ -74,7 +74,7 @@ def convert(tmp_path_factory: pytest.TempPathFactory) -> Convert:
         key = (check.model, keyframe)
         if key not in made:
             out = tmp_path_factory.mktemp("scenes") / "scène x"
-            source = MjcfSource(path=check.model, keyframe=keyframe)
+            source = MjcfConfig(path=check.model, keyframe=keyframe)
             made[key] = convert_mjcf(check.model, out, source=source)
         scene = made[key]
         scene.show(SampleLayer(scene, scene.info.default_state))

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from datagen.cli import app
 from scenes import AssetError, convert_mjcf, mjcf_scene
-from scenes.sources.config import MjcfSource
 from scenes.sources.files.containment import Roots, refuse_unsafe_files
 from scenes.sources.files.raw_xml import tags
+from scenes.sources.mjcf.config import MjcfConfig
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 MESH = (
@@ -85,12 +85,12 @@ def test_files_outside_the_models_folder_are_refused(model: Path, kind: str) -> 
 def test_a_named_folder_may_be_read(model: Path, kind: str) -> None:
     model.write_text(f"<mujoco>{OUTSIDE[kind]}</mujoco>")
     outside = model.parent.parent / "outside"
-    source = MjcfSource(path=model, roots=(outside,))
+    source = MjcfConfig(path=model, roots=(outside,))
     scene = convert_mjcf(model, model.parent / "out", source=source)
     assert len(scene.info.parts) == 1
     cache = model.parent / "cache"
     first = mjcf_scene(source, cache)
-    more = MjcfSource(path=model, roots=(outside, model.parent))
+    more = MjcfConfig(path=model, roots=(outside, model.parent))
     assert mjcf_scene(more, cache).folder == first.folder
 
 

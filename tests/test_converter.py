@@ -18,7 +18,12 @@ import scenes
 from datagen.cli import app
 from scenes import AssetError, Converter, SceneError
 from scenes.errors import StorageError
-from scenes.sources.config import ConversionLimits, FileSource, MjcfSource, UsdSource
+from scenes.sources.file_source import FileSource
+from scenes.sources.limits import ConversionLimits
+from scenes.sources.mjcf.config import MjcfConfig
+from scenes.sources.mjcf.source import MjcfSource
+from scenes.sources.usd.config import UsdConfig
+from scenes.sources.usd.source import UsdSource
 from scenes.storage.locks import held_lock, remove_idle_locks
 from scenes.storage.temporary import remove_leftovers, temporary_folder
 
@@ -30,11 +35,11 @@ GOOD = """<mujoco><worldbody><light pos="0 0 2"/><camera name="view" pos="0 0 2"
 def model(folder: Path, body: str = "", name: str = "good") -> MjcfSource:
     file = folder / f"{name}.xml"
     file.write_text(GOOD.replace("</worldbody>", f"{body}</worldbody>"))
-    return MjcfSource(path=file)
+    return MjcfSource(MjcfConfig(path=file))
 
 
 def damaged(name: str) -> UsdSource:
-    return UsdSource(path=CASES / name / "scene.usdc")
+    return UsdSource(UsdConfig(path=CASES / name / "scene.usdc"))
 
 
 def children() -> set[int]:
@@ -121,7 +126,7 @@ def test_time_spent_waiting_for_another_process_does_not_count(tmp_path: Path) -
 
 @pytest.mark.parametrize("file", ["hfield.xml", "replicate.xml"])
 def test_sizes_are_refused_before_memory_is_taken(file: str, tmp_path: Path) -> None:
-    source = MjcfSource(path=CASES / "x01-sizes-before-memory" / file)
+    source = MjcfSource(MjcfConfig(path=CASES / "x01-sizes-before-memory" / file))
     words = {"hfield.xml": r"hfield 'h': nrow='100000', ncol='100000'.*at most 134217728",
              "replicate.xml": r"replicate: count='100000000'.*at most 200000"}  # fmt: skip
     with (
@@ -307,7 +312,7 @@ def test_elements_with_names_of_three_hundred_letters_are_converted(tmp_path: Pa
     key = f'<keyframe><key name="{LONG}" qpos=".25"/></keyframe></mujoco>'
     named = named.replace('<geom type="box"', f'<joint name="{LONG}"/><geom type="box"')
     (tmp_path / "long.xml").write_text(named.replace("</mujoco>", key))
-    source = MjcfSource(path=tmp_path / "long.xml", keyframe=LONG)
+    source = MjcfSource(MjcfConfig(path=tmp_path / "long.xml", keyframe=LONG))
     with Converter(ConversionLimits()) as converter:
         scene = converter.scene(source, tmp_path / "cache")
     assert [each.name for each in (*scene.info.objects, *scene.info.cameras)] == [LONG, LONG]

@@ -17,7 +17,7 @@ from PIL import Image
 import scenes
 from scenes import AssetError, Scene, convert_mjcf, mjcf_scene
 from scenes.convert.looks.textures import TextureFiles
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 from scenes.storage.digests import file_digest
 
 MODEL = """<mujoco><asset><texture name="t" type="2d" file="t.png"/>
@@ -27,11 +27,11 @@ MODEL = """<mujoco><asset><texture name="t" type="2d" file="t.png"/>
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> MjcfSource:
+def source(tmp_path: Path) -> MjcfConfig:
     texels = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
     Image.fromarray(texels).save(tmp_path / "t.png")
     (tmp_path / "m.xml").write_text(MODEL)
-    return MjcfSource(path=tmp_path / "m.xml")
+    return MjcfConfig(path=tmp_path / "m.xml")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -66,7 +66,7 @@ FILES = ("base.usdc", "digests.json", "model.mjb", "report.json", "scene.json", 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_flipped_bit_in_the_cache_makes_the_scene_again(
-    source: MjcfSource, tmp_path: Path, seed: int
+    source: MjcfConfig, tmp_path: Path, seed: int
 ) -> None:
     folder = mjcf_scene(source, tmp_path / "cache").folder
     whole = contents(folder)
@@ -81,7 +81,7 @@ def test_a_flipped_bit_in_the_cache_makes_the_scene_again(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_flipped_bit_in_a_converted_folder_is_named(
-    source: MjcfSource, tmp_path: Path, seed: int
+    source: MjcfConfig, tmp_path: Path, seed: int
 ) -> None:
     folder = convert_mjcf(source.path, tmp_path / "out").folder
     whole = contents(folder)
@@ -100,7 +100,7 @@ def test_a_flipped_bit_in_a_converted_folder_is_named(
         (folder / name).write_bytes(data)
 
 
-def test_a_swapped_texture_is_named(source: MjcfSource, tmp_path: Path) -> None:
+def test_a_swapped_texture_is_named(source: MjcfConfig, tmp_path: Path) -> None:
     folder = convert_mjcf(source.path, tmp_path / "out").folder
     (picture,) = (folder / "textures").iterdir()
     Image.new("RGB", (32, 32)).save(picture)
@@ -134,7 +134,7 @@ def test_a_file_that_several_scenes_share_is_read_once(
 
 
 def test_a_read_only_cache_that_holds_the_scene_serves_a_run(
-    source: MjcfSource, tmp_path: Path
+    source: MjcfConfig, tmp_path: Path
 ) -> None:
     """Root may write everywhere, so the run gives that right up."""
     config = {
@@ -178,7 +178,7 @@ def test_a_read_only_cache_that_holds_the_scene_serves_a_run(
 
 
 def test_old_leftovers_of_the_cache_go_with_the_next_conversion(
-    source: MjcfSource, tmp_path: Path
+    source: MjcfConfig, tmp_path: Path
 ) -> None:
     parent = tmp_path / "cache" / "scenes"
     child = subprocess.run(
@@ -201,7 +201,7 @@ def test_old_leftovers_of_the_cache_go_with_the_next_conversion(
 
 
 def test_tables_that_are_no_text_are_damage_like_any_other(
-    source: MjcfSource, tmp_path: Path
+    source: MjcfConfig, tmp_path: Path
 ) -> None:
     folder = mjcf_scene(source, tmp_path / "cache").folder
     whole = contents(folder)

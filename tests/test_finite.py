@@ -9,7 +9,7 @@ import pytest
 
 from scenes import AssetError, convert_mjcf
 from scenes.finite import raw_vertices, refuse_non_finite_mesh, refuse_non_finite_model
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=np.float32)
 
@@ -115,7 +115,7 @@ def test_a_state_that_puts_something_absurdly_far_is_refused_by_name(tmp_path: P
         '<mujoco><worldbody><body name="cup"><freejoint/><geom size=".1"/></body></worldbody>'
         '<keyframe><key name="lost" qpos="0 0 1e9 1 0 0 0"/></keyframe></mujoco>'
     )
-    source = MjcfSource(path=tmp_path / "far.xml", keyframe="lost")
+    source = MjcfConfig(path=tmp_path / "far.xml", keyframe="lost")
     with pytest.raises(AssetError) as caught:
         convert_mjcf(source.path, tmp_path / "out", source=source)
     told = str(caught.value)

@@ -14,7 +14,7 @@ from scenes.convert.grouping import (
     drawn_geoms,
     world_geom_object,
 )
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 VISUAL = "contype='0' conaffinity='0'"
 
@@ -117,8 +117,8 @@ def test_a_name_without_letters_is_of_the_class_unnamed(tmp_path: Path, xml: str
 @pytest.mark.parametrize("name", ["", "  ", "a\0b", "a\nb", "--"])
 def test_objects_of_a_source_have_names_with_a_letter_or_digit(name: str) -> None:
     with pytest.raises(ValidationError, match="objects"):
-        MjcfSource.model_validate({"path": Path("m.xml"), "objects": {name: {"label": "a"}}})
-    MjcfSource.model_validate({"path": Path("m.xml"), "objects": {"blå kopp 1": {"label": "a"}}})
+        MjcfConfig.model_validate({"path": Path("m.xml"), "objects": {name: {"label": "a"}}})
+    MjcfConfig.model_validate({"path": Path("m.xml"), "objects": {"blå kopp 1": {"label": "a"}}})
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_an_object_of_what_is_not_there_is_refused(
         "<mujoco><worldbody><geom name='wall' size='1'/><geom size='1'/>"
         "<body name='cup'><geom name='rim' size='1'/></body></worldbody></mujoco>"
     )
-    source = MjcfSource.model_validate({"path": path, "objects": objects})
+    source = MjcfConfig.model_validate({"path": path, "objects": objects})
     with pytest.raises(SceneError, match=told):
         convert_mjcf(path, tmp_path / "out", source=source)
     assert not (tmp_path / "out").exists()

@@ -15,7 +15,8 @@ from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, srgb_decode
 from scenes.convert.looks.highlights import LightLevels, highlight, roughness_from_shininess
-from scenes.sources.config import MaterialRule, MjcfSource
+from scenes.convert.settings import MaterialRule
+from scenes.sources.mjcf.config import MjcfConfig
 
 MODEL = """<mujoco>
 <visual>
@@ -38,7 +39,7 @@ def converted(folder: Path, rule: MaterialRule, **values: object) -> Scene:
     path = folder / "m.xml"
     given = {"headlight": 0, "rgba": "0 0 0", "specular": 0.5, "shininess": 0.5, "light": SUN}
     path.write_text(MODEL.format(**(given | values)))
-    return scenes.convert_mjcf(path, folder / "scene", source=MjcfSource(path=path, materials=rule))
+    return scenes.convert_mjcf(path, folder / "scene", source=MjcfConfig(path=path, materials=rule))
 
 
 def center(backend: Backend, scene: Scene, name: Pass) -> np.ndarray:
@@ -127,7 +128,7 @@ def test_highlights_stand_where_mujocos_do(tracer: MitsubaBackend, tmp_path: Pat
     for name, text in (("shiny", shiny), ("matte", matte)):
         path = tmp_path / f"{name}.xml"
         path.write_text(text)
-        source = MjcfSource(path=path, materials="mujoco")
+        source = MjcfConfig(path=path, materials="mujoco")
         shown.append(scenes.convert_mjcf(path, tmp_path / name, source=source))
     balls = [part.part for part in shown[0].info.parts if part.name != "table"]
     places = {}

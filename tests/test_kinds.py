@@ -8,7 +8,7 @@ from usd_stages import mesh, write
 
 from datagen.cli import app
 from scenes import AssetError
-from scenes.sources.files.kinds import source_kind
+from scenes.sources.kinds import source_kind
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_file_is_told_by_suffix_or_root_element(
     tmp_path: Path, name: str, text: str, kind: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    assert source_kind(tmp_path / name) == kind
+    assert source_kind(tmp_path / name).kind == kind
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

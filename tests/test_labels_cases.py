@@ -13,7 +13,7 @@ from datagen.backends import Backend, Size
 from datagen.backends.registry import open_backend
 from datagen.labels import Labeler, ViewLabels
 from scenes import SampleLayer, Scene, convert_mjcf
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 CASES = Path(__file__).parent / "cases"
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -48,7 +48,7 @@ def case_scenes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scene]:
     found = {}
     for case, keyframe in CASE_SCENES.items():
         file = CASES / case / "scene.xml"
-        source = MjcfSource(path=file, keyframe=keyframe)
+        source = MjcfConfig(path=file, keyframe=keyframe)
         found[case] = convert_mjcf(file, folder / case, source=source)
     return found
 

@@ -22,7 +22,7 @@ from datagen.run import preparation
 from datagen.run.sources import plan_scenes
 from scenes import libero_scene
 from scenes.errors import AssetError, MissingExtraError, SceneError
-from scenes.sources.converted import cache_folder
+from scenes.sources.cache import cache_folder
 from scenes.sources.libero import catalogue as libero_catalogue
 from scenes.sources.libero import tasks as libero
 from scenes.sources.libero.bundle_files import differing_fields, patch_model, relocate_files

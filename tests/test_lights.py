@@ -78,9 +78,9 @@ def test_lights_stand_where_mujoco_has_them_in_every_state(
 ) -> None:
     import mujoco
 
-    from scenes.sources.config import MjcfSource
+    from scenes.sources.mjcf.config import MjcfConfig
 
-    source = MjcfSource(path=folder / "m.xml", keyframe=keyframe)
+    source = MjcfConfig(path=folder / "m.xml", keyframe=keyframe)
     scene = convert_mjcf(folder / "m.xml", tmp_path / "out", source=source)
     scene.show(SampleLayer(scene, scene.info.default_state))
     model = scene.load_model()

@@ -10,7 +10,8 @@ import pytest
 from pxr import Usd, UsdGeom, UsdSemantics
 
 from scenes import AssetError, Scene, SceneError, convert_mjcf, mjcf_scene
-from scenes.sources.config import MjcfSource, ObjectGroup
+from scenes.convert.settings import ObjectGroup
+from scenes.sources.mjcf.config import MjcfConfig
 
 ROOM = """
 <mujoco><statistic meaninertia="1"/>
@@ -124,7 +125,7 @@ def test_a_group_of_the_source_joins_bodies_and_world_geoms_in_one_object(
     room: Path, tmp_path: Path
 ) -> None:
     group = ObjectGroup(label="set", bodies=("cup", "Cup Lid"), geoms=("floor", "#2"))
-    source = MjcfSource(path=room, objects={"dinner": group})
+    source = MjcfConfig(path=room, objects={"dinner": group})
     scene = convert_mjcf(room, tmp_path / "out", source=source)
     assert [o.name for o in scene.info.objects] == ["dinner", "cup"]
     dinner = [part.name for part in scene.info.parts if part.instance == 1]
@@ -132,14 +133,14 @@ def test_a_group_of_the_source_joins_bodies_and_world_geoms_in_one_object(
 
 
 def test_drawn_groups_of_the_source_win(room: Path, tmp_path: Path) -> None:
-    source = MjcfSource(path=room, drawn_groups=(4,))
+    source = MjcfConfig(path=room, drawn_groups=(4,))
     scene = convert_mjcf(room, tmp_path / "out", source=source)
     assert [part.name for part in scene.info.parts] == ["ghost"]
 
 
 def test_unknown_keyframe_is_answered_with_the_known_ones(room: Path, tmp_path: Path) -> None:
     with pytest.raises(SceneError, match=r"no keyframe 'tiped'\. Known: tipped\."):
-        convert_mjcf(room, tmp_path / "out", source=MjcfSource(path=room, keyframe="tiped"))
+        convert_mjcf(room, tmp_path / "out", source=MjcfConfig(path=room, keyframe="tiped"))
     assert not (tmp_path / "out").exists()
 
 
@@ -249,7 +250,7 @@ def test_a_scene_may_be_moved(scene: Scene, tmp_path: Path) -> None:
 def test_cached_scene_is_reused_until_something_changes(
     room: Path, tmp_path: Path, edited: str
 ) -> None:
-    source = MjcfSource(path=room)
+    source = MjcfConfig(path=room)
     first = mjcf_scene(source, tmp_path / "cache")
     stamp = (first.folder / "base.usdc").stat().st_mtime_ns
     again = mjcf_scene(source, tmp_path / "cache")
@@ -260,7 +261,7 @@ def test_cached_scene_is_reused_until_something_changes(
     elif edited == "tet.obj":
         (room.parent / "tet.obj").write_text(TETRAHEDRON.replace("v 1 0 0", "v 2 0 0"))
     else:
-        source = MjcfSource(path=room, keyframe="tipped")
+        source = MjcfConfig(path=room, keyframe="tipped")
     other = mjcf_scene(source, tmp_path / "cache")
     assert other.folder != first.folder
     assert (other.info.digest == first.info.digest) == (edited == "settings")
@@ -269,9 +270,9 @@ def test_cached_scene_is_reused_until_something_changes(
 def test_converters_version_is_part_of_the_cache_key(
     room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = mjcf_scene(MjcfSource(path=room), tmp_path / "cache")
-    monkeypatch.setattr("scenes.sources.converted.CONVERTER", 10**6)
-    assert mjcf_scene(MjcfSource(path=room), tmp_path / "cache").folder != first.folder
+    first = mjcf_scene(MjcfConfig(path=room), tmp_path / "cache")
+    monkeypatch.setattr("scenes.sources.cache.CONVERTER", 10**6)
+    assert mjcf_scene(MjcfConfig(path=room), tmp_path / "cache").folder != first.folder
 
 
 def test_names_in_another_encoding_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pxr import Sdf
 
 from scenes import Scene, SceneError, convert_mjcf
-from scenes.sources.config import MjcfSource, ObjectGroup
+from scenes.convert.settings import ObjectGroup
+from scenes.sources.mjcf.config import MjcfConfig
 from scenes.stage.names import UniqueNames, label_of
 
 
@@ -52,7 +53,7 @@ def test_names_that_differ_in_what_an_identifier_cannot_hold_stay_apart() -> Non
 def scene(bodies: str, folder: Path, **options: Any) -> Scene:
     path = folder / "table.xml"
     path.write_text(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
-    source = MjcfSource(path=path, **options)
+    source = MjcfConfig(path=path, **options)
     return convert_mjcf(path, folder / "stage", source=source)
 
 

@@ -12,7 +12,7 @@ from pxr import Gf, Usd, UsdPhysics
 
 from datagen.configuration.config import cache_folder
 from scenes import Scene, convert_mjcf, libero_bundle, libero_scene
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 if importlib.util.find_spec("newton") is None:
     pytest.skip(
@@ -172,7 +172,7 @@ def test_links_stand_where_mujocos_do(toys: Scene) -> None:
 
 def test_a_state_s_layers_load_as_mujocos_configuration(tmp_path: Path) -> None:
     (tmp_path / "toys.xml").write_text(TOYS)
-    source = MjcfSource(path=tmp_path / "toys.xml", keyframe="posed")
+    source = MjcfConfig(path=tmp_path / "toys.xml", keyframe="posed")
     scene = convert_mjcf(source.path, tmp_path / "out", source=source)
     loaded = Loaded(scene, Usd.Stage.Open(str(scene.folder / "scene.usda")))
     qpos = scene.state("posed").qpos

@@ -11,8 +11,8 @@ from scenes import SampleLayer, Scene, convert_mjcf
 from scenes.convert.conversion import Description
 from scenes.convert.model import convert_model
 from scenes.convert.states import Placement
-from scenes.sources.config import MjcfSource
 from scenes.sources.mjcf.compilation import compile_mjcf
+from scenes.sources.mjcf.config import MjcfConfig
 
 MODEL = """
 <mujoco><asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 2 0 0 0 3"/></asset><worldbody>
@@ -31,7 +31,7 @@ MODEL = """
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     folder: Path = tmp_path_factory.mktemp("proxies")
     (folder / "m.xml").write_text(MODEL)
-    source = MjcfSource(path=folder / "m.xml", keyframe="moved")
+    source = MjcfConfig(path=folder / "m.xml", keyframe="moved")
     scene = convert_mjcf(folder / "m.xml", folder / "out", source=source)
     scene.show(SampleLayer(scene, "moved"))
     return scene
@@ -105,7 +105,7 @@ CABINET = """
 
 def cabinet(folder: Path, collision: str) -> Scene:
     (folder / "m.xml").write_text(CABINET)
-    source = MjcfSource.model_validate({"path": folder / "m.xml", "collision": collision})
+    source = MjcfConfig.model_validate({"path": folder / "m.xml", "collision": collision})
     return convert_mjcf(folder / "m.xml", folder / collision, source=source)
 
 
@@ -156,7 +156,7 @@ def test_boxes_of_bodies_are_exact_for_round_shapes(tmp_path: Path) -> None:
         "<mujoco><worldbody><body name='b'>"
         "<geom type='ellipsoid' size='.1 .2 .3' euler='30 60 10'/></body></worldbody></mujoco>"
     )
-    source = MjcfSource(path=tmp_path / "m.xml", collision="body_box")
+    source = MjcfConfig(path=tmp_path / "m.xml", collision="body_box")
     scene = convert_mjcf(tmp_path / "m.xml", tmp_path / "out", source=source)
     (part,) = scene.world_transforms([scene.info.parts[0].path])
     (cube,) = scene.world_transforms(["/World/b/b/collision/body"])
@@ -230,7 +230,7 @@ def test_the_report_tells_which_bound_a_proxy_of_unused_vertices_took(
         "</asset><worldbody><geom name='a' type='mesh' mesh='solid'/>"
         "<geom name='b' type='mesh' mesh='stray'/></worldbody></mujoco>"
     )
-    source = MjcfSource.model_validate({"path": tmp_path / "m.xml", "collision": collision})
+    source = MjcfConfig.model_validate({"path": tmp_path / "m.xml", "collision": collision})
     scene = convert_mjcf(source.path, tmp_path / "out", source=source)
     (told,) = (line for line in report(scene)["approximated"] if "no face uses" in line)
     assert told.startswith("collision proxy of geom b: ") and bound in told

@@ -110,15 +110,41 @@ def test_lights_and_looks_are_opened_in_scenes_alone() -> None:
     assert found == set()
 
 
+def compared(name: str, words: set[str]) -> list[str]:
+    """Where a module compares something with one of some words."""
+    return [
+        f"{name}:{node.lineno}"
+        for node in ast.walk(ast.parse(MODULES[name].read_text()))
+        if isinstance(node, ast.Compare)
+        and any(each.value in words for each in ast.walk(node) if isinstance(each, ast.Constant))
+    ]
+
+
 def test_backends_are_named_by_the_registry_alone() -> None:
     """Outside a backend's own folder no code asks which backend it is."""
-    found = []
-    for name, path in MODULES.items():
-        if not name.startswith("datagen") or name.startswith("datagen.backends."):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Compare):
-                words = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
-                if {"mitsuba", "mujoco", "newton"} & {w for w in words if isinstance(w, str)}:
-                    found.append(f"{name}:{node.lineno}")
-    assert found == []
+    words = {"mitsuba", "mujoco", "newton"}
+    outside = [
+        name
+        for name in MODULES
+        if name.startswith("datagen") and not name.startswith("datagen.backends.")
+    ]
+    assert [place for name in outside for place in compared(name, words)] == []
+
+
+def test_no_code_asks_which_kind_a_source_is() -> None:
+    words = {"libero", "mjcf", "urdf", "usd"}
+    assert [place for name in MODULES for place in compared(name, words)] == []
+
+
+def test_only_the_registry_and_the_public_face_know_the_sources() -> None:
+    """Outside a kind's own folder a run and a conversion take every source by its protocol."""
+    sources = {f"scenes.sources.{kind}.source" for kind in ("libero", "mjcf", "urdf", "usd")}
+    users = {name for name in MODULES if sources & set(imported_modules(name))}
+    assert users <= {"scenes", "scenes.sources.registry", "datagen.commands.scenes"}
+
+
+def imported_modules(name: str) -> Iterator[str]:
+    """Modules of this project that a module imports from, wherever the import stands."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module

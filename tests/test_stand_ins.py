@@ -9,7 +9,7 @@ import pytest
 from datagen.backends.base import Size
 from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, convert_mjcf
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 MODEL = """
 <mujoco><worldbody><camera name="c" pos="0 0 5"/>
@@ -53,7 +53,7 @@ def test_the_caveat_is_there_for_boxes_only(scene: Scene, tmp_path: Path) -> Non
 
 
 def test_groups_that_the_source_names_stand(scene: Scene, tmp_path: Path) -> None:
-    source = MjcfSource(path=tmp_path / "m.xml", drawn_groups=(0,))
+    source = MjcfConfig(path=tmp_path / "m.xml", drawn_groups=(0,))
     again = convert_mjcf(tmp_path / "m.xml", tmp_path / "again", source=source)
     assert [part.name for part in again.info.parts] == ["floor", "seen"]
     assert "object bare: no geom of it is drawn; no picture shows it" in caveats(again)

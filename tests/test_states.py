@@ -9,7 +9,7 @@ from pxr import Usd
 
 from scenes import SampleLayer, Scene, SceneError, convert_mjcf
 from scenes.convert.states import Placement, posed, write_state
-from scenes.sources.config import MjcfSource
+from scenes.sources.mjcf.config import MjcfConfig
 
 MODEL = """
 <mujoco><worldbody>
@@ -77,7 +77,7 @@ JOINTED = """
 
 def test_state_holds_the_position_of_every_hinge_and_slide_from_qpos0(tmp_path: Path) -> None:
     (tmp_path / "m.xml").write_text(JOINTED)
-    source = MjcfSource(path=tmp_path / "m.xml", keyframe="open")
+    source = MjcfConfig(path=tmp_path / "m.xml", keyframe="open")
     scene = convert_mjcf(source.path, tmp_path / "out", source=source)
     assert [(joint.name, joint.kind, joint.qpos, joint.qpos0) for joint in scene.info.joints] == [
         ("pull", "slide", 0, 0.05),
@@ -95,7 +95,7 @@ def test_state_holds_the_position_of_every_hinge_and_slide_from_qpos0(tmp_path: 
 
 def test_state_and_sample_state_only_attributes_of_the_base_layer(tmp_path: Path) -> None:
     (tmp_path / "m.xml").write_text(JOINTED)
-    source = MjcfSource(path=tmp_path / "m.xml", keyframe="open")
+    source = MjcfConfig(path=tmp_path / "m.xml", keyframe="open")
     scene = convert_mjcf(source.path, tmp_path / "out", source=source)
     sample = SampleLayer(scene, "open")
     base = scene.stage.GetRootLayer()

@@ -19,8 +19,9 @@ from scenes import SampleLayer, SceneError, convert_mjcf
 from scenes.convert.shapes.meshes import geom_triangles
 from scenes.convert.shapes.primitives import ellipsoid
 from scenes.convert.shapes.tessellation import MUJOCO, Tessellation, model_tessellation, refine
-from scenes.sources.config import MjcfSource, UrdfSource
-from scenes.sources.converted import mjcf_scene
+from scenes.sources.mjcf.config import MjcfConfig
+from scenes.sources.mjcf.source import mjcf_scene
+from scenes.sources.urdf.config import UrdfConfig
 from scenes.sources.urdf.source import compile_urdf
 
 ROUND = """<mujoco><visual><quality {quality}/></visual><worldbody>
@@ -33,9 +34,9 @@ URDF = """<robot name="r"><link name="base"><visual><geometry><sphere radius=".1
 </visual></link></robot>"""
 
 
-def written(folder: Path, quality: str = "", **settings: Any) -> MjcfSource:
+def written(folder: Path, quality: str = "", **settings: Any) -> MjcfConfig:
     (folder / "m.xml").write_text(ROUND.format(quality=quality))
-    return MjcfSource(path=folder / "m.xml", **settings)
+    return MjcfConfig(path=folder / "m.xml", **settings)
 
 
 def model_of(quality: str) -> mujoco.MjModel:
@@ -82,7 +83,7 @@ def test_too_fine_a_model_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [1, 17, "fine", 2.0])
 def test_other_settings_are_refused(value: object) -> None:
-    for kind in (MjcfSource, UrdfSource):
+    for kind in (MjcfConfig, UrdfConfig):
         with pytest.raises(ValidationError, match="tessellation"):
             kind.model_validate({"path": Path("m.xml"), "tessellation": value})
 
@@ -100,7 +101,7 @@ def test_the_cache_keeps_a_finer_scene_beside_the_other(tmp_path: Path) -> None:
 
 def test_urdf_shapes_are_finer_on_request(tmp_path: Path) -> None:
     (tmp_path / "r.urdf").write_text(URDF)
-    compiled, _ = compile_urdf(UrdfSource(path=tmp_path / "r.urdf", tessellation=4))
+    compiled, _ = compile_urdf(UrdfConfig(path=tmp_path / "r.urdf", tessellation=4))
     assert model_tessellation(compiled.model) == Tessellation(112, 64)
 
 

@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 from datagen.cli import app
 from scenes import AssetError, Scene, convert_urdf, pinhole, urdf_scene
-from scenes.sources.config import AddedCamera, ObjectGroup, UrdfSource
+from scenes.convert.settings import ObjectGroup
+from scenes.sources.additions import AddedCamera
+from scenes.sources.urdf.config import UrdfConfig
 from scenes.sources.urdf.source import compile_urdf
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
@@ -36,14 +38,14 @@ ARM = """<?xml version="1.0"?><robot name="Tiny Arm">{more}
 
 def urdf(
     folder: Path, mesh: str = "package://parts/meshes/a.obj", more: str = "", **settings: Any
-) -> UrdfSource:
+) -> UrdfConfig:
     package = folder / "pkg"
     (package / "meshes").mkdir(parents=True)
     (package / "meshes" / "a.obj").write_text(TETRAHEDRON)
     (folder / "robot").mkdir()
     path = folder / "robot" / "arm.urdf"
     path.write_text(ARM.format(mesh=mesh, more=more))
-    return UrdfSource(**{"path": path, "packages": {"parts": package}} | settings)
+    return UrdfConfig(**{"path": path, "packages": {"parts": package}} | settings)
 
 
 def converted(folder: Path, **settings: Any) -> Scene:
@@ -173,7 +175,7 @@ def test_entities_and_broken_files_are_refused(tmp_path: Path) -> None:
     ):
         path.write_text(text)
         with pytest.raises(AssetError, match=message):
-            compile_urdf(UrdfSource(path=path))
+            compile_urdf(UrdfConfig(path=path))
 
 
 def test_what_mujoco_does_not_take_is_reported(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ import pytest
 from pxr import UsdGeom
 
 from scenes import AssetError, Scene, convert_urdf
-from scenes.sources.config import UrdfSource
+from scenes.sources.urdf.config import UrdfConfig
 
 CASES = Path(__file__).parent / "cases"
 
 
 def converted(folder: Path, case: str) -> tuple[Scene, dict[str, Any]]:
-    scene = convert_urdf(folder / "out", UrdfSource(path=CASES / case / "robot.urdf"))
+    scene = convert_urdf(folder / "out", UrdfConfig(path=CASES / case / "robot.urdf"))
     return scene, json.loads((scene.folder / "report.json").read_text())
 
 
@@ -44,7 +44,7 @@ def test_a_material_without_colour_anywhere_is_grey_and_named(tmp_path: Path) ->
         f'<robot name="r"><link name="l">{shape.format(red)}'
         f"{shape.format('<material name=' + chr(34) + 'nowhere' + chr(34) + '/>')}</link></robot>"
     )
-    scene = convert_urdf(tmp_path / "out", UrdfSource(path=tmp_path / "r.urdf"))
+    scene = convert_urdf(tmp_path / "out", UrdfConfig(path=tmp_path / "r.urdf"))
     rgba = scene.load_model().geom_rgba
     assert np.allclose(rgba[:, :3], [[1, 0, 0], [0.5, 0.5, 0.5]])
     assert "'nowhere': no colour" in (scene.folder / "report.json").read_text()

@@ -13,7 +13,8 @@ from datagen.backends.base import Buffers, Size
 from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.backends.mujoco.backend import MujocoBackend
 from scenes import SampleLayer, Scene, SceneError, convert_mjcf, convert_usd, pinhole, usd_scene
-from scenes.sources.config import AddedCamera, UsdSource
+from scenes.sources.additions import AddedCamera
+from scenes.sources.usd.config import UsdConfig
 
 SIZE = Size(96, 96)
 PASSES = frozenset({"part", "depth", "albedo"})
@@ -64,7 +65,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene]:
     folder = tmp_path_factory.mktemp("round")
     (folder / "room.xml").write_text(ROOM)
     first = convert_mjcf(folder / "room.xml", folder / "first")
-    return first, convert_usd(folder / "second", UsdSource(path=first.folder / "scene.usda"))
+    return first, convert_usd(folder / "second", UsdConfig(path=first.folder / "scene.usda"))
 
 
 def test_a_converted_scene_keeps_objects_bodies_and_cameras(pair: tuple[Scene, Scene]) -> None:
@@ -155,7 +156,7 @@ def box_stage(folder: Path, camera: str) -> Path:
 
 def test_corners_of_a_nested_box_lie_where_the_stage_puts_them(tmp_path: Path) -> None:
     camera = CAMERA.format(across=24, down=18, more=translate(0, 20, 200))
-    scene = convert_usd(tmp_path / "out", UsdSource(path=box_stage(tmp_path, camera)))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=box_stage(tmp_path, camera)))
     (part,) = scene.info.parts
     (T,) = scene.world_transforms([part.path])
     points = scene.triangles(part.path).points.astype(float) @ T[:3, :3].T + T[:3, 3]
@@ -182,7 +183,7 @@ def test_corners_of_a_nested_box_lie_where_the_stage_puts_them(tmp_path: Path) -
 @pytest.mark.gl
 def test_both_renderers_see_the_box_where_the_camera_projects_it(tmp_path: Path) -> None:
     camera = CAMERA.format(across=24, down=24, more=translate(0, 20, 200))
-    scene = convert_usd(tmp_path / "out", UsdSource(path=box_stage(tmp_path, camera)))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=box_stage(tmp_path, camera)))
     (part,) = scene.info.parts
     lens = pinhole(scene, "eye", *SIZE)
     (T,) = scene.world_transforms([part.path])
@@ -203,7 +204,7 @@ def test_both_renderers_see_the_box_where_the_camera_projects_it(tmp_path: Path)
 def test_an_aperture_offset_moves_the_principal_point(tmp_path: Path) -> None:
     more = "float horizontalApertureOffset = 3\nfloat verticalApertureOffset = -1.5"
     path = box_stage(tmp_path, CAMERA.format(across=24, down=18, more=more))
-    scene = convert_usd(tmp_path / "out", UsdSource(path=path))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=path))
     lens = pinhole(scene, "eye", 160, 120)
     # The picture's window is moved right and down, so its middle moves left and up.
     np.testing.assert_allclose(lens.K[:2, 2], [80 - 20, 60 - 10], rtol=1e-5)
@@ -221,7 +222,7 @@ def test_the_stage_passes_usds_own_validators(pair: tuple[Scene, Scene]) -> None
 
 
 def test_a_scene_without_camera_and_light_gets_one_of_each(tmp_path: Path) -> None:
-    scene = convert_usd(tmp_path / "out", UsdSource(path=write(tmp_path, mesh("m"))))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=write(tmp_path, mesh("m"))))
     assert [camera.name for camera in scene.info.cameras] == ["view"]
     lens = pinhole(scene, "view", 100, 100)
     corners = np.array([(x, y, z, 1) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
@@ -238,36 +239,36 @@ def test_a_scene_without_camera_and_light_gets_one_of_each(tmp_path: Path) -> No
 def test_cameras_are_added_where_the_config_says(tmp_path: Path) -> None:
     path = box_stage(tmp_path, CAMERA.format(across=24, down=18, more=""))
     camera = AddedCamera(position=(0, -2, 1), look_at=(0, 0, 1), fovy=90)
-    scene = convert_usd(tmp_path / "out", UsdSource(path=path, cameras={"side": camera}))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=path, cameras={"side": camera}))
     assert [each.name for each in scene.info.cameras] == ["eye", "side"]
     lens = pinhole(scene, "side", 100, 100)
     np.testing.assert_allclose(lens.T_world_camera[:3, 2], [0, 1, 0], atol=1e-9)
     assert lens.K[0, 0] == pytest.approx(50)
     with pytest.raises(SceneError, match=r"cameras\.eye: there is a camera of this name"):
-        convert_usd(tmp_path / "again", UsdSource(path=path, cameras={"eye": camera}))
+        convert_usd(tmp_path / "again", UsdConfig(path=path, cameras={"eye": camera}))
 
 
 def test_the_main_camera_is_the_first_or_the_one_named(tmp_path: Path) -> None:
     path = write(tmp_path, mesh("m") + 'def Camera "a" {}\ndef Camera "b" {}\n')
     for number, (named, main) in enumerate(((None, "a"), ("b", "b"))):
-        source = UsdSource(path=path, main_camera=named)
+        source = UsdConfig(path=path, main_camera=named)
         assert convert_usd(tmp_path / str(number), source).info.main_camera == main
     with pytest.raises(SceneError, match=r"main_camera: no camera 'c'. Known: a, b"):
-        convert_usd(tmp_path / "out", UsdSource(path=path, main_camera="c"))
+        convert_usd(tmp_path / "out", UsdConfig(path=path, main_camera="c"))
 
 
 def test_a_cached_scene_is_made_again_where_a_file_changed(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    source = UsdSource(path=write(tmp_path / "s", mesh("m")))
+    source = UsdConfig(path=write(tmp_path / "s", mesh("m")))
     first = usd_scene(source, cache)
     assert usd_scene(source, cache).folder == first.folder
-    other = UsdSource(path=write(tmp_path / "t", mesh("m") + mesh("n")))
+    other = UsdConfig(path=write(tmp_path / "t", mesh("m") + mesh("n")))
     assert usd_scene(other, cache).folder != first.folder
-    assert usd_scene(UsdSource(path=source.path, collision="hull"), cache).folder != first.folder
+    assert usd_scene(UsdConfig(path=source.path, collision="hull"), cache).folder != first.folder
 
 
 def test_nothing_is_left_behind_by_a_refusal(tmp_path: Path) -> None:
     path = write(tmp_path, mesh("m", CUBE.replace("0,2,3,1,", "0,2,9,1,")))
     with pytest.raises(SceneError, match="faceVertexIndices"):
-        convert_usd(tmp_path / "out", UsdSource(path=path))
+        convert_usd(tmp_path / "out", UsdConfig(path=path))
     assert [entry.name for entry in tmp_path.iterdir()] == ["stage.usda"]

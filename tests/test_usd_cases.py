@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from pxr import UsdGeom, UsdShade
 
 from scenes import Scene, convert_usd, srgb_encode
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 
 CASES = Path(__file__).parent / "cases"
 
 
 def converted(folder: Path, case: str) -> tuple[Scene, Any]:
-    scene = convert_usd(folder / "out", UsdSource(path=CASES / case / "scene.usda"))
+    scene = convert_usd(folder / "out", UsdConfig(path=CASES / case / "scene.usda"))
     return scene, json.loads((CASES / case / "case.json").read_text())["expect"]["rule"]
 
 

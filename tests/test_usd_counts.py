@@ -9,14 +9,14 @@ from pxr import Sdf, Usd
 from usd_stages import HEADER, mesh, write
 
 from scenes import AssetError, convert_usd
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.reading.counts import _Counts
 
 CASES = Path(__file__).parent / "cases"
 
 
 def test_references_that_multiply_are_refused_by_a_stated_limit(tmp_path: Path) -> None:
-    source = UsdSource(path=CASES / "x04-instances-multiply" / "scene.usda")
+    source = UsdConfig(path=CASES / "x04-instances-multiply" / "scene.usda")
     with pytest.raises(AssetError, match=r"scene\.usda: .* 2.35e\+07 prims.* at most 500000"):
         convert_usd(tmp_path / "out", source)
     assert not (tmp_path / "out").exists()
@@ -37,7 +37,7 @@ def test_every_arc_multiplies(tmp_path: Path, arc: str) -> None:
         HEADER.format(unit=1, up="Z") + levels + f'def "W" ({arc.format(0)}) {{}}\nclass "L7" {{}}'
     )
     with pytest.raises(AssetError, match="at most 500000"):
-        convert_usd(tmp_path / "out", UsdSource(path=path))
+        convert_usd(tmp_path / "out", UsdConfig(path=path))
 
 
 def test_the_count_is_that_of_the_composed_stage(tmp_path: Path) -> None:

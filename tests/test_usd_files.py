@@ -8,7 +8,7 @@ from pxr import Sdf
 from usd_stages import mesh, write
 
 from scenes import AssetError
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.reading.files import UsdFiles, usd_files
 from scenes.sources.usd.reading.stage import open_usd
 
@@ -86,7 +86,7 @@ def test_a_stage_that_does_not_compose_is_refused(tmp_path: Path) -> None:
         'def "W" (prepend references = </Nowhere>) {}\n'
     )
     with pytest.raises(AssetError, match="does not compose"):
-        open_usd(UsdSource(path=stage))
+        open_usd(UsdConfig(path=stage))
 
 
 def packed(folder: Path, content: str) -> Path:
@@ -135,7 +135,7 @@ def test_composition_errors_are_told_once(
 ) -> None:
     stage = write(tmp_path, REFERRING.format(file="./stage.usda"))
     with pytest.raises(AssetError, match="does not compose: Cycle detected"):
-        open_usd(UsdSource(path=stage))
+        open_usd(UsdConfig(path=stage))
     assert capfd.readouterr().err == ""
 
 
@@ -143,7 +143,7 @@ def test_a_layer_beyond_those_that_were_checked_is_refused(tmp_path: Path) -> No
     write(tmp_path / "inner", mesh("m")).rename(tmp_path / "thing.usda")
     stage = write(tmp_path, REFERRING.format(file="./thing.usda"))
     with pytest.raises(AssetError, match=r"layer .*thing\.usda: reached in a way"):
-        open_usd(UsdSource(path=stage), UsdFiles((stage,), ()))
+        open_usd(UsdConfig(path=stage), UsdFiles((stage,), ()))
 
 
 def test_a_picture_whose_links_lead_in_a_circle_is_refused(tmp_path: Path) -> None:

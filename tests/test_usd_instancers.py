@@ -12,7 +12,7 @@ from pxr import UsdGeom
 from usd_stages import mesh, translate, write
 
 from scenes import AssetError, Scene, convert_usd
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 
 CASES = Path(__file__).parent / "cases"
 
@@ -34,7 +34,7 @@ def boxes(scene: Scene) -> dict[str, list[Any]]:
 def test_instancers_within_a_prototype_are_read(tmp_path: Path) -> None:
     case = CASES / "a40-usd-nested-instancers"
     right = json.loads((case / "case.json").read_text())["expect"]["rule"]
-    found = boxes(convert_usd(tmp_path / "out", UsdSource(path=case / "scene.usda")))
+    found = boxes(convert_usd(tmp_path / "out", UsdConfig(path=case / "scene.usda")))
     # Its orientations are of half precision.
     plates = sorted(np.array(found["plate"]).tolist())
     assert np.allclose(plates, sorted(right["plates"]), atol=1e-3)
@@ -58,7 +58,7 @@ def test_a_prototype_that_is_drawn_itself_and_its_copies_have_each_copy_once(
     inner = instancer("inner", "/W/Tray/inner/peg", mesh("peg"))
     tray = f'def Xform "Tray" {{ {inner} }}\n'
     path = write(tmp_path, tray + instancer("outer", "/W/Tray"))
-    scene = convert_usd(tmp_path / "out", UsdSource(path=path))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=path))
     # Two pegs of the tray itself, two of each of its two copies.
     assert len(scene.info.parts) == 6
 
@@ -70,14 +70,14 @@ def test_an_instancer_within_an_instance_is_read(tmp_path: Path) -> None:
         'def Xform "Again" (instanceable = true\n references = </W/Tray>) {'
         f"{translate(0, 9, 0)} }}\n"
     )
-    scene = convert_usd(tmp_path / "out", UsdSource(path=write(tmp_path, content)))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=write(tmp_path, content)))
     assert len(scene.info.parts) == 4
 
 
 def test_instancers_that_hold_themselves_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, f'def Xform "Tray" {{ {instancer("inner", "/W/Tray")} }}')
     with pytest.raises(AssetError, match=r"/W/Tray/inner: its prototype /W/Tray holds"):
-        convert_usd(tmp_path / "out", UsdSource(path=path))
+        convert_usd(tmp_path / "out", UsdConfig(path=path))
 
 
 def test_copies_that_multiply_are_refused(tmp_path: Path) -> None:
@@ -85,4 +85,4 @@ def test_copies_that_multiply_are_refused(tmp_path: Path) -> None:
     tray = f'def Xform "tray" {{ {inner} }}\n'
     path = write(tmp_path, instancer("outer", "/W/outer/tray", tray, 300))
     with pytest.raises(AssetError, match=r"make 90300 copies; at most 50000"):
-        convert_usd(tmp_path / "out", UsdSource(path=path))
+        convert_usd(tmp_path / "out", UsdConfig(path=path))

@@ -8,7 +8,7 @@ import pytest
 from usd_stages import mesh, opened, translate
 
 from scenes import convert_usd, srgb_decode
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.lights import Lighting, read_lighting
 from scenes.sources.usd.reading.prims import read_prims
 from scenes.sources.usd.reading.stage import UsdStage
@@ -127,7 +127,7 @@ def test_invisible_and_unknown_lights_are_left_out_by_name(tmp_path: Path) -> No
 
 def test_attributes_of_old_exporters_are_read_and_named(tmp_path: Path) -> None:
     case = Path(__file__).parent / "cases" / "a67-usd-light-attributes-without-prefix"
-    scene = convert_usd(tmp_path / "out", UsdSource(path=case / "a67.usda"))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=case / "a67.usda"))
     red, green, blue = scene.load_model().light_diffuse[0]
     # The lamp is (1, 0.2, 0.2); the display value of its brightest channel is one.
     assert red == pytest.approx(1, abs=1e-5)

@@ -8,7 +8,7 @@ from PIL import Image
 from usd_stages import SQUARE, mesh, opened, write
 
 from scenes import AssetError, Scene, convert_usd, srgb_encode
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.looks.looks import Looks, UsdLook
 from scenes.sources.usd.parts import UsdPart, read_parts
 from scenes.sources.usd.reading.stage import UsdStage
@@ -203,7 +203,7 @@ def test_pictures_inside_a_package_are_read(tmp_path: Path) -> None:
     package = tmp_path / "box" / "stage.usdz"
     package.parent.mkdir()
     assert UsdUtils.CreateNewUsdzPackage(str(tmp_path / "stage.usda"), str(package))
-    scene = convert_usd(tmp_path / "out", UsdSource(path=package))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=package))
     assert isinstance(scene, Scene)
     (picture,) = (scene.folder / "textures").iterdir()
     assert np.asarray(Image.open(picture))[0, 0].tolist() == [9, 8, 7]

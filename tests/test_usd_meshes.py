@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from usd_stages import CUBE, CUBE_POINTS, SQUARE, mesh, opened, write
 
 from scenes import AssetError, Scene, convert_usd
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.gprims import SHAPES, shape_triangles
 from scenes.sources.usd.looks.looks import Looks
 from scenes.sources.usd.meshes import UsdTriangles, mesh_triangles
@@ -175,7 +175,7 @@ def test_a_shape_without_a_size_is_refused(tmp_path: Path) -> None:
 
 def test_a_double_sided_mesh_is_one_surface_seen_from_both_sides(tmp_path: Path) -> None:
     path = write(tmp_path, mesh("m", SQUARE, "uniform bool doubleSided = 1"))
-    scene = convert_usd(tmp_path / "out", UsdSource(path=path))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=path))
     (part,) = scene.info.parts
     assert scene.value(f"{part.path}.doubleSided") is True
     model = scene.load_model()
@@ -185,5 +185,5 @@ def test_a_double_sided_mesh_is_one_surface_seen_from_both_sides(tmp_path: Path)
 
 def test_a_single_triangle_is_converted(tmp_path: Path) -> None:
     body = SQUARE.replace("[4]", "[3]").replace("[0, 1, 2, 3]", "[0, 1, 2]")
-    scene = convert_usd(tmp_path / "out", UsdSource(path=write(tmp_path, mesh("m", body))))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=write(tmp_path, mesh("m", body))))
     assert isinstance(scene, Scene) and len(scene.info.parts) == 1

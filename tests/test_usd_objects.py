@@ -8,7 +8,7 @@ import pytest
 from usd_stages import CUBE, mesh, translate, write
 
 from scenes import Scene, SceneError, convert_usd
-from scenes.sources.config import UsdObject, UsdSource
+from scenes.sources.usd.config import UsdConfig, UsdObject
 from scenes.sources.usd.objects import short_names
 
 LABEL = '(prepend apiSchemas = ["SemanticsLabelsAPI:class"]) '
@@ -18,7 +18,7 @@ RIGID = '(prepend apiSchemas = ["PhysicsRigidBodyAPI"]) '
 
 def converted(folder: Path, content: str, **settings: Any) -> Scene:
     path = write(folder, content)
-    return convert_usd(folder / "out", UsdSource(path=path, **settings))
+    return convert_usd(folder / "out", UsdConfig(path=path, **settings))
 
 
 def labels(scene: Scene) -> dict[str, str]:

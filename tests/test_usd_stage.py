@@ -8,8 +8,8 @@ import pytest
 from usd_stages import CUBE, SQUARE, mesh, opened, translate, write
 
 from scenes import AssetError
-from scenes.sources.config import UsdSource
 from scenes.sources.usd.build import compile_usd
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.reading.stage import open_usd
 from scenes.sources.usd.reading.unread import note_unread
 
@@ -23,16 +23,16 @@ def bare(folder: Path, metadata: str) -> Path:
 def test_a_stage_without_up_axis_is_refused_unless_the_source_says_it(tmp_path: Path) -> None:
     path = bare(tmp_path, "metersPerUnit = 1")
     with pytest.raises(AssetError, match=r"upAxis is not stated.*up_axis: Y"):
-        open_usd(UsdSource(path=path))
-    stage = open_usd(UsdSource(path=path, up_axis="Y"))
+        open_usd(UsdConfig(path=path))
+    stage = open_usd(UsdConfig(path=path, up_axis="Y"))
     np.testing.assert_allclose(stage.T_scene_stage[:3, 1], [0, 0, 1])
 
 
 def test_a_stage_without_unit_is_refused_unless_the_source_says_it(tmp_path: Path) -> None:
     path = bare(tmp_path, 'upAxis = "Z"')
     with pytest.raises(AssetError, match=r"metersPerUnit is not stated.*meters_per_unit"):
-        open_usd(UsdSource(path=path))
-    stage = open_usd(UsdSource(path=path, meters_per_unit=0.5))
+        open_usd(UsdConfig(path=path))
+    stage = open_usd(UsdConfig(path=path, meters_per_unit=0.5))
     np.testing.assert_allclose(stage.T_scene_stage, np.diag([0.5, 0.5, 0.5, 1]))
 
 
@@ -84,7 +84,7 @@ def test_a_pose_keeps_directions_and_drops_scale_and_mirror(tmp_path: Path) -> N
 )  # fmt: skip
 def test_numbers_that_are_not_finite_are_named(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(AssetError, match=message):
-        compile_usd(UsdSource(path=write(tmp_path, content)))
+        compile_usd(UsdConfig(path=write(tmp_path, content)))
 
 
 def test_values_that_vary_with_time_are_read_at_their_first_sample(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_values_that_vary_with_time_are_read_at_their_first_sample(tmp_path: Pat
         "double3 xformOp:translate.timeSamples = {1: (5, 0, 0), 9: (7, 0, 0)}\n"
         'uniform token[] xformOpOrder = ["xformOp:translate"]\n'
     )
-    found = compile_usd(UsdSource(path=write(tmp_path, mesh("m", more=moving))))
+    found = compile_usd(UsdConfig(path=write(tmp_path, mesh("m", more=moving))))
     np.testing.assert_allclose(found.compiled.model.body("m").pos, [5, 0, 0])
     assert "1 attributes vary with time: their first values are shown" in found.compiled.changes
 
@@ -102,14 +102,14 @@ def test_a_transform_that_is_not_affine_is_refused(tmp_path: Path) -> None:
     more = f"matrix4d xformOp:transform = {rows}\n"
     more += 'uniform token[] xformOpOrder = ["xformOp:transform"]'
     with pytest.raises(AssetError, match=r"/W/m: its transform is no affine one.*\(0\.5, 0, 0, 1"):
-        compile_usd(UsdSource(path=write(tmp_path, mesh("m", more=more))))
+        compile_usd(UsdConfig(path=write(tmp_path, mesh("m", more=more))))
 
 
 def test_a_shear_goes_into_the_points_and_is_reported(tmp_path: Path) -> None:
     rows = "((1,0,0,0), (0.5,1,0,0), (0,0,1,0), (0,0,0,1))"
     more = f"matrix4d xformOp:transform = {rows}\n"
     more += 'uniform token[] xformOpOrder = ["xformOp:transform"]'
-    found = compile_usd(UsdSource(path=write(tmp_path, mesh("m", more=more))))
+    found = compile_usd(UsdConfig(path=write(tmp_path, mesh("m", more=more))))
     model = found.compiled.model
     R = np.empty(9)
     mujoco.mju_quat2Mat(R, model.geom_quat[0])
@@ -193,7 +193,7 @@ def test_values_of_a_wrong_kind_are_refused_by_name(
 ) -> None:
     path = write(tmp_path, content)
     with pytest.raises(AssetError, match=told):
-        compile_usd(UsdSource(path=path))
+        compile_usd(UsdConfig(path=path))
 
 
 def test_an_up_axis_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_unit_of_mass_below_zero_is_refused(tmp_path: Path) -> None:
     )
     path.write_text(path.read_text().replace("(\n", "(\n kilogramsPerUnit = -1\n", 1))
     with pytest.raises(AssetError, match="kilogramsPerUnit = -1"):
-        compile_usd(UsdSource(path=path))
+        compile_usd(UsdConfig(path=path))
 
 
 @pytest.mark.parametrize("unit", [0.0, 1e300])

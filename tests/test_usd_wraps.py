@@ -14,7 +14,7 @@ from pxr import UsdGeom, UsdShade
 from usd_stages import write
 
 from scenes import Scene, convert_usd, srgb_decode
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 
 CASES = Path(__file__).parent / "cases"
 
@@ -51,7 +51,7 @@ def part(scene: Scene, name: str) -> str:
 def test_pictures_are_moved_clamped_scaled_and_biased(tmp_path: Path) -> None:
     case = CASES / "a45-usd-texture-transform"
     right = json.loads((case / "case.json").read_text())["expect"]["rule"]
-    scene = convert_usd(tmp_path / "out", UsdSource(path=case / "scene.usda"))
+    scene = convert_usd(tmp_path / "out", UsdConfig(path=case / "scene.usda"))
     quarters = {"TL": (0.25, 0.75), "TR": (0.75, 0.75), "BL": (0.25, 0.25), "BR": (0.75, 0.25)}
     for name in ("plain", "moved"):
         for corner, value in right[name].items():
@@ -106,7 +106,7 @@ def card(folder: Path, wraps: tuple[str, str], more: str = "") -> Scene:
       float2 outputs:result
      }}
     }}"""
-    return convert_usd(folder / "out", UsdSource(path=write(folder, content)))
+    return convert_usd(folder / "out", UsdConfig(path=write(folder, content)))
 
 
 R, G, B, Y, K = [255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 0], [0, 0, 0]
@@ -150,7 +150,7 @@ def test_a_wide_reach_repeats_and_the_report_names_it(tmp_path: Path) -> None:
     path = tmp_path / "stage.usda"
     card(tmp_path, ("clamp", "clamp"))
     path.write_text(path.read_text().replace("(2,2)", "(9000,2)"))
-    scene = convert_usd(tmp_path / "wide", UsdSource(path=path))
+    scene = convert_usd(tmp_path / "wide", UsdConfig(path=path))
     told = (scene.folder / "report.json").read_text()
     assert "material /W/m: beyond its edges the picture repeats, though it should clamp" in told
 

@@ -15,7 +15,7 @@ from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.run.exposure import EXPOSURE, scene_exposure
 from scenes import AssetError, SampleLayer, Scene, convert_mjcf, convert_usd
 from scenes.convert.shapes.winding import opposed_edges
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 
 CASES = Path(__file__).parent / "cases"
 WEDGE = CASES / "a52-inconsistent-winding"
@@ -82,8 +82,8 @@ def test_a_card_is_as_bright_beside_cards_seen_from_behind(
             'def Xform "back_single"', 'over "back_single"'
         )
     )
-    all_cards = means(convert_usd(tmp_path / "all", UsdSource(path=CARDS / "a66.usda")), tracer)
-    alone = means(convert_usd(tmp_path / "one", UsdSource(path=tmp_path / "alone.usda")), tracer)
+    all_cards = means(convert_usd(tmp_path / "all", UsdConfig(path=CARDS / "a66.usda")), tracer)
+    alone = means(convert_usd(tmp_path / "one", UsdConfig(path=tmp_path / "alone.usda")), tracer)
     assert "back_double" not in alone and "back_single" not in alone
     assert all_cards["front"] == pytest.approx(alone["front"], rel=0.05)
     assert all_cards["front"] == pytest.approx(177, rel=0.1)

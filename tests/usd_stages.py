@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.reading.stage import UsdStage, open_usd
 
 HEADER = '#usda 1.0\n(\n defaultPrim = "W"\n metersPerUnit = {unit}\n upAxis = "{up}"\n)\n'
@@ -45,4 +45,4 @@ def write(folder: Path, content: str, *, up: str = "Z", unit: float = 1.0) -> Pa
 
 
 def opened(folder: Path, content: str, *, up: str = "Z", unit: float = 1.0) -> UsdStage:
-    return open_usd(UsdSource(path=write(folder, content, up=up, unit=unit)))
+    return open_usd(UsdConfig(path=write(folder, content, up=up, unit=unit)))

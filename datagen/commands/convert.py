@@ -11,28 +11,38 @@ from pydantic import ValidationError
 
 from datagen.errors import ConfigError
 from scenes import Converter
-from scenes.sources.config import (
-    Collision,
-    ConversionLimits,
-    MaterialRule,
-    MjcfSource,
-    UrdfSource,
-    UsdSource,
-)
-from scenes.sources.files.kinds import source_kind
+from scenes.convert.settings import Collision, MaterialRule
+from scenes.sources.kinds import source_kind
+from scenes.sources.limits import ConversionLimits
+from scenes.sources.source import Source
 
 _OPTIONS = {
+    "roots": "--root",
     "packages": "--package",
+    "keyframe": "--keyframe",
     "tessellation": "--tessellation",
     "up_axis": "--up-axis",
     "meters_per_unit": "--meters-per-unit",
+    "collision": "--collision",
+    "materials": "--materials",
 }
-_SOURCES = {"mjcf": MjcfSource, "urdf": UrdfSource, "usd": UsdSource}
-_OF_KIND = {
-    "mjcf": ("tessellation",),
-    "urdf": ("packages", "tessellation"),
-    "usd": ("up_axis", "meters_per_unit"),
-}
+_FOR_ALL = {"collision": "boxes", "materials": "physical"}
+"""Options with a value of their own, which kinds without such a setting need not take."""
+
+
+def refuse_foreign_options(kind: type[Source], given: Iterable[str]) -> None:
+    """Refuse options that are no settings of a kind of source.
+
+    Args:
+        kind: The kind.
+        given: Options that were given, as settings are called.
+
+    Raises:
+        ConfigError: Names the option and the kind.
+    """
+    for name in given:
+        if name not in kind.settings_model.model_fields:
+            raise ConfigError(f"{_OPTIONS[name]}: has no meaning for {kind.title}.")
 
 
 def convert_file(
@@ -68,26 +78,25 @@ def convert_file(
     if there:
         raise ConfigError(f"{out}: already exists; name a folder that does not.")
     kind = source_kind(scene)
-    given = {name: value for name, value in options.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if folders := package_folders(packages):
         given["packages"] = folders
-    for name in given:
-        if name not in _OF_KIND[kind]:
-            raise ConfigError(f"{_OPTIONS[name]}: has no meaning for {kind.upper()}.")
-    settings: dict[str, Any] = {
-        "path": scene,
-        "roots": tuple(roots),
-        "collision": collision,
-        "materials": materials,
+    if folders := tuple(roots):
+        given["roots"] = folders
+    given |= {
+        name: value
+        for name, value in {"collision": collision, "materials": materials}.items()
+        if name in kind.settings_model.model_fields or value != _FOR_ALL[name]
     }
+    refuse_foreign_options(kind, given)
     try:
-        source = _SOURCES[kind].model_validate(settings | given)
+        settings: Any = kind.settings_model.model_validate({"path": scene, **given})
     except ValidationError as error:
         problem = error.errors()[0]
         option = _OPTIONS.get(str(problem["loc"][0]), str(problem["loc"][0]))
         raise ConfigError(f"{option}: {problem['input']!r}: {problem['msg']}.") from error
     with Converter(limits) as converter:
-        converter.convert(source, out)
+        converter.convert(kind(settings), out)
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     counts = ", ".join(f"{count} {name}" for name, count in report["counts_out"].items())
     return [

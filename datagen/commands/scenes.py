@@ -12,7 +12,7 @@ from PIL import Image, PngImagePlugin, UnidentifiedImageError
 from datagen.backends import Size
 from datagen.backends.names import DEFAULT_BACKEND
 from datagen.backends.registry import open_backend
-from datagen.commands.convert import package_folders
+from datagen.commands.convert import package_folders, refuse_foreign_options
 from datagen.configuration.config import RunConfig
 from datagen.configuration.errors import unknown_name
 from datagen.errors import ConfigError
@@ -21,15 +21,14 @@ from datagen.run.exposure import EXPOSURE, scene_exposure
 from datagen.run.preparation import prepare_scenes
 from datagen.run.sources import plan_scenes
 from scenes import SampleLayer, Scene
-from scenes.sources.files.kinds import source_kind
+from scenes.sources.kinds import source_kind
+from scenes.sources.libero.source import LiberoSource
 from writers import write_atomically
 
 _SIDE = 256
 _SUFFIX = ".png"
 _MARK = ("Software", "datagen scenes")
 """Text in the pictures, by which they are known again."""
-_OF_KIND = {"mjcf": ("roots", "keyframe"), "urdf": ("roots", "packages"), "usd": ("roots",)}
-_OPTIONS = {"roots": "--root", "packages": "--package", "keyframe": "--keyframe"}
 
 
 def list_scene(
@@ -90,15 +89,12 @@ def _source(word: str, given: dict[str, Any]) -> dict[str, Any]:
     path = Path(word)
     if path.exists() or path.suffix:
         kind = source_kind(path)
-        for name in given:
-            if name not in _OF_KIND[kind]:
-                raise ConfigError(f"{_OPTIONS[name]}: has no meaning for {kind.upper()}.")
-        return {kind: {"path": word, **given}}
+        refuse_foreign_options(kind, given)
+        return {kind.kind: {"path": word, **given}}
     suite, slash, task = word.partition("/")
     if not slash or not task:
         raise ConfigError(f"{word}: should be a file, a suite or SUITE/TASK.")
-    for name in given:
-        raise ConfigError(f"{_OPTIONS[name]}: has no meaning for LIBERO.")
+    refuse_foreign_options(LiberoSource, given)
     return {"libero": {"suite": suite, "tasks": [int(task) if task.isdecimal() else task]}}
 
 

@@ -30,7 +30,8 @@ from datagen.configuration.errors import validation_sentences
 from datagen.configuration.file import apply_overrides, read_yaml
 from datagen.errors import ConfigError
 from randomizers import RandomizeSection
-from scenes.sources.config import CameraChoice, ConversionLimits, SourceConfig
+from scenes.sources.limits import ConversionLimits
+from scenes.sources.settings import CameraChoice, SourceConfig, source_config
 from writers import OutputConfig
 
 PassName = Literal["distance", "normal", "albedo", "hdr"]
@@ -60,8 +61,9 @@ class RunConfig(_Settings):
     """Everything that one run is made from.
 
     Paths are taken from the current folder. Only `output`, `cache`, `workers` and `conversion`
-    do not decide what the rows hold. Each backend that has settings has a section of its name; the
-    model with these sections is the one that `from_data` and `load_config` give.
+    do not decide what the rows hold. Each backend that has settings has a section of its name, and
+    each kind of source its key in `scenes`; the model with these is the one that `from_data` and
+    `load_config` give.
     """
 
     seed: int = Field(default=0, ge=0, lt=2**63)
@@ -175,7 +177,7 @@ class RunConfig(_Settings):
             text = json.dumps(data)
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{file}: a part of it contains itself.") from error
-        model = _with_backends()
+        model = _with_sections()
         try:
             config = model.model_validate_json(text)
         except ValidationError as error:
@@ -188,8 +190,8 @@ class RunConfig(_Settings):
 
 
 @functools.cache
-def _with_backends() -> type[RunConfig]:
-    """The model of a run's config with a section for each backend that has settings."""
+def _with_sections() -> type[RunConfig]:
+    """The model of a run's config with all kinds of sources, and sections of the backends."""
     sections: dict[str, Any] = {
         name: (entry.settings, entry.settings())
         for name, entry in backend_entries().items()
@@ -198,7 +200,12 @@ def _with_backends() -> type[RunConfig]:
     taken = sections.keys() & RunConfig.model_fields.keys()
     if taken:
         raise BackendError(f"backend {min(taken)!r}: the config has another key of this name.")
-    return create_model("RunConfig", __base__=RunConfig, __doc__=RunConfig.__doc__, **sections)
+    # One that is given anew stands where it stood.
+    scenes = RunConfig.model_fields["scenes"]
+    kinds = (tuple[source_config(), ...], Field(min_length=1, description=scenes.description))
+    return create_model(
+        "RunConfig", __base__=RunConfig, __doc__=RunConfig.__doc__, scenes=kinds, **sections
+    )
 
 
 def load_config(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from datagen.backends.registry import backend_entry
 from datagen.configuration.config import RunConfig
-from datagen.progress import RunProgress, counted
+from datagen.progress import RunProgress
 from datagen.run.cluster import threads_per_worker
 from datagen.run.plan import (
     RunPlan,
@@ -25,22 +25,11 @@ from datagen.run.plan import (
 )
 from datagen.run.scene_session import Prepared, SceneSetup, prepare_backends
 from datagen.run.shard_job import ShardJob
-from datagen.run.sources import check_cameras, plan_scenes
+from datagen.run.sources import check_cameras, plan_scenes, wanted_scene
 from datagen.run.versions import library_versions
 from randomizers import bind, plugin_versions
-from scenes import (
-    Bundle,
-    BundleRequest,
-    Converter,
-    MissingExtraError,
-    Scene,
-    SceneError,
-    SceneInfo,
-    StorageError,
-    libero_scene,
-    try_libero_bundles,
-)
-from scenes.sources.config import LiberoSource
+from scenes import Converter, MissingExtraError, Scene, SceneError, SceneInfo, StorageError
+from scenes.sources.source import Source, Wanted, Workplace
 from writers import WriteError, label_bits
 from writers.codecs import LabelBits
 
@@ -230,9 +219,24 @@ def prepare_scenes(
         scenes.StorageError: The cache cannot be written.
     """
     with Converter(config.conversion) as converter:
-        if any(config.scenes[plan.config_index].libero is None for plan in plans):
-            converter.start()
-        return _prepared(config, plans, backends, progress, converter, pictured)
+        place = Workplace(config.cache, converter, progress.stage)
+        openers = _openers(config, plans, place)
+        return _prepared(config, plans, backends, progress, openers, pictured)
+
+
+def _openers(
+    config: RunConfig, plans: Sequence[ScenePlan], place: Workplace
+) -> dict[str, Callable[[], Scene]]:
+    """Give a function for each scene that opens it; kinds do first what their scenes share."""
+    kinds: dict[type[Source], dict[str, Wanted]] = {}
+    for plan in plans:
+        wanted = wanted_scene(config, plan)
+        kinds.setdefault(type(wanted.source), {})[plan.scene_id] = wanted
+    return {
+        scene_id: opener
+        for kind, wanted in kinds.items()
+        for scene_id, opener in zip(wanted, kind.openers([*wanted.values()], place), strict=True)
+    }
 
 
 def _prepared(
@@ -240,16 +244,15 @@ def _prepared(
     plans: Sequence[ScenePlan],
     backends: Iterable[str],
     progress: RunProgress,
-    converter: Converter,
+    openers: Mapping[str, Callable[[], Scene]],
     pictured: bool,
 ) -> PreparedScenes:
-    bundles = _bundles(config, plans, progress)
     prepared: dict[str, PreparedScene] = {}
     refusals: dict[str, SceneError] = {}
     for number, plan in enumerate(plans, 1):
         progress.stage(f"scene {number}/{len(plans)}: {plan.scene_id}")
         try:
-            scene = _scene(config, plan, bundles, converter)
+            scene = openers[plan.scene_id]()
         except (StorageError, MissingExtraError):
             raise
         except SceneError as error:
@@ -274,32 +277,6 @@ def _sentence(error: SceneError) -> str:
     return " ".join(str(error).split())
 
 
-def _scene(
-    config: RunConfig,
-    plan: ScenePlan,
-    bundles: Mapping[str, Bundle | SceneError],
-    converter: Converter,
-) -> Scene:
-    """Build or find a scene.
-
-    Raises:
-        scenes.SceneError: It is refused.
-    """
-    source = config.scenes[plan.config_index]
-    if source.libero is not None:
-        bundle = bundles[plan.scene_id]
-        if isinstance(bundle, SceneError):
-            raise bundle
-        states = [state.initial_state or 0 for state in plan.states]
-        libero = source.libero
-        return libero_scene(
-            bundle, states, libero.state, config.cache, libero.collision, libero.materials
-        )[0]
-    file = source.mjcf or source.urdf or source.usd
-    assert file is not None
-    return converter.scene(file, config.cache)
-
-
 def _all_refused(refusals: Mapping[str, SceneError]) -> SceneError:
     if len(refusals) == 1:
         (error,) = refusals.values()
@@ -312,19 +289,3 @@ def class_table(prepared: Mapping[str, PreparedScene]) -> dict[str, int]:
     """Number the classes of a run from 1, in alphabetical order."""
     labels = {each.label for scene in prepared.values() for each in scene.info.objects}
     return {label: number for number, label in enumerate(sorted(labels), 1)}
-
-
-def _bundles(
-    config: RunConfig, plans: Sequence[ScenePlan], progress: RunProgress
-) -> dict[str, Bundle | SceneError]:
-    requests: dict[str, BundleRequest] = {}
-    for plan in plans:
-        source = config.scenes[plan.config_index].libero
-        if isinstance(source, LiberoSource):
-            task = plan.source.rpartition("/")[2]
-            requests[plan.scene_id] = BundleRequest(source.suite, task, source.seed)
-    if not requests:
-        return {}
-    progress.stage(f"LIBERO: {counted(len(requests), 'task')}")
-    bundles = try_libero_bundles(list(requests.values()), config.cache)
-    return dict(zip(requests, bundles, strict=True))

@@ -12,7 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-_FILE_KINDS = ("mjcf", "urdf", "usd")
+from pydantic import BaseModel
+
+from scenes.sources.path_fields import path_fields
+from scenes.sources.registry import source_classes
 
 
 def anchored(path: Path, output: Path) -> str:
@@ -39,20 +42,30 @@ def released_scenes(scenes: list[Any], output: Path) -> list[Any]:
 def _respelt(source: Any, spell: Callable[[str], str]) -> Any:
     if not isinstance(source, dict):
         return source
+    classes = source_classes()
     return {
-        kind: _file_respelt(cast(dict[str, Any], settings), spell)
-        if kind in _FILE_KINDS and isinstance(settings, dict)
+        kind: _paths_respelt(cast(dict[str, Any], settings), classes[kind].settings_model, spell)
+        if kind in classes and isinstance(settings, dict)
         else settings
         for kind, settings in cast(dict[str, Any], source).items()
     }
 
 
-def _file_respelt(settings: Mapping[str, Any], spell: Callable[[str], str]) -> dict[str, Any]:
-    found = dict(settings)
-    if "path" in found:
-        found["path"] = spell(found["path"])
-    if "roots" in found:
-        found["roots"] = [spell(root) for root in found["roots"]]
-    if "packages" in found:
-        found["packages"] = {name: spell(path) for name, path in found["packages"].items()}
-    return found
+def _paths_respelt(
+    settings: Mapping[str, Any], model: type[BaseModel], spell: Callable[[str], str]
+) -> dict[str, Any]:
+    paths = path_fields(model)
+    return {
+        name: _spelt(value, spell) if name in paths else value for name, value in settings.items()
+    }
+
+
+def _spelt(value: Any, spell: Callable[[str], str]) -> Any:
+    """Respell a path, or each of a list or mapping of paths."""
+    if isinstance(value, str):
+        return spell(value)
+    if isinstance(value, list):
+        return [_spelt(each, spell) for each in cast(list[Any], value)]
+    if isinstance(value, dict):
+        return {name: _spelt(each, spell) for name, each in cast(dict[str, Any], value).items()}
+    return value

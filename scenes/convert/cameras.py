@@ -65,3 +65,8 @@ def _write_lens(stage: Usd.Stage, path: str, model: mujoco.MjModel, camera: int)
     near, far = float(model.vis.map.znear) * extent, float(model.vis.map.zfar) * extent
     prim.CreateClippingRangeAttr(Gf.Vec2f(near, far))
     return prim
+
+
+def first_camera(model: mujoco.MjModel) -> str | None:
+    """Name of a model's first camera, None for a model without."""
+    return mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_CAMERA, 0) if model.ncam else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import mujoco
 import numpy as np
@@ -30,6 +31,11 @@ def model_bytes(model: mujoco.MjModel) -> bytes:
     buffer = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
     mujoco.mj_saveModel(model, None, buffer)
     return buffer.tobytes()
+
+
+def model_digest(model: mujoco.MjModel) -> str:
+    """BLAKE2b of a compiled model."""
+    return blake2b(model_bytes(model), digest_size=16).hexdigest()
 
 
 def pose_data(model: mujoco.MjModel) -> mujoco.MjData:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Annotated
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
+from scenes.convert.settings import Settings
 from scenes.errors import SceneError
-from scenes.sources.config import AddedCamera
 from scenes.stage.matrices import looking_along, quaternion_from_rotation
 
 VIEW = "view"
@@ -21,6 +23,25 @@ _DIRECTION = np.array([-0.75, 0.75, -0.5])
 _ROOM = 1.1
 _SUN = np.array([-0.5, 0.35, -1.0])
 _SUN_DIFFUSE, _SUN_SPECULAR, _AMBIENT = 0.55, 0.1, 0.35
+
+Point = tuple[
+    Annotated[float, Field(allow_inf_nan=False)],
+    Annotated[float, Field(allow_inf_nan=False)],
+    Annotated[float, Field(allow_inf_nan=False)],
+]
+
+
+class AddedCamera(Settings):
+    """A camera that stands still in the scene."""
+
+    position: Point
+    """Where it stands [m], z up."""
+
+    look_at: Point
+    """The point in the middle of its picture [m]."""
+
+    fovy: float = Field(default=45.0, gt=0, lt=180)
+    """Vertical field of view [deg]."""
 
 
 def add_cameras(

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from importlib.metadata import version
 from pathlib import Path
 
+import mujoco
+
 from scenes.errors import SceneError, StorageError
+from scenes.stage.info import SCENE_FORMAT
 from scenes.stage.scene import Scene
 from scenes.storage.locks import Waiting, held_lock, remove_idle_locks
 from scenes.storage.temporary import remove_leftovers
+
+CONVERTER = 19
+"""Raised whenever the same source would give another stage; part of the cache key."""
+
+_NAME_BYTES = 80
 
 
 def scene_of_cache(folder: Path, make: Callable[[], object], waiting: Waiting) -> Scene:
@@ -40,6 +50,27 @@ def scene_of_cache(folder: Path, make: Callable[[], object], waiting: Waiting) -
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror or error}.") from error
     return Scene.open(folder)
+
+
+def cache_folder(cache: Path, name: str, digest: str, settings: str) -> Path:
+    """Folder of a scene in the cache.
+
+    Args:
+        cache: Folder of the cache.
+        name: Start of the folder's name.
+        digest: Hash of all that the scene is made from.
+        settings: What else decides how it is made.
+    """
+    key: Mapping[str, str] = {**converter_versions(), "settings": settings, "digest": digest}
+    text = f"{SCENE_FORMAT}/{CONVERTER}/{sorted(key.items())}"
+    short = blake2b(text.encode(), digest_size=8).hexdigest()
+    start = name.encode(errors="replace")[:_NAME_BYTES].decode(errors="ignore")
+    return cache / "scenes" / f"{start}-{short}"
+
+
+def converter_versions() -> dict[str, str]:
+    """Versions of the libraries that decide what a stage holds."""
+    return {"mujoco": mujoco.__version__, "usd-core": version("usd-core")}
 
 
 def lock_file(folder: Path) -> Path:

@@ -22,11 +22,7 @@ from pathlib import Path
 from pxr import Work
 
 from scenes.errors import AssetError, ConversionFault, SceneError
-from scenes.sources.config import MjcfSource, UrdfSource, UsdSource
-from scenes.sources.converted import convert_mjcf, mjcf_scene
 from scenes.sources.request import Answer, Failure, Request
-from scenes.sources.urdf.source import convert_urdf, urdf_scene
-from scenes.sources.usd.source import convert_usd, usd_scene
 from scenes.stage.scene import Scene
 
 _DIE_WITH_PARENT = 1
@@ -77,23 +73,10 @@ def _next_request() -> Request | None:
 
 
 def _converted(request: Request, waiting: Callable[[], None]) -> Scene:
-    source, cache, out = request.source, request.cache, request.out
-    match source:
-        case MjcfSource():
-            if cache is not None:
-                return mjcf_scene(source, cache, waiting)
-            assert out is not None
-            return convert_mjcf(source.path, out, source=source)
-        case UrdfSource():
-            if cache is not None:
-                return urdf_scene(source, cache, waiting)
-            assert out is not None
-            return convert_urdf(out, source)
-        case UsdSource():
-            if cache is not None:
-                return usd_scene(source, cache, waiting)
-            assert out is not None
-            return convert_usd(out, source)
+    if request.cache is not None:
+        return request.source.scene(request.cache, waiting)
+    assert request.out is not None
+    return request.source.convert(request.out)
 
 
 def _unreadable(request: Request, error: OSError) -> SceneError:

@@ -18,7 +18,8 @@ from typing import IO
 
 import scenes.errors
 from scenes.errors import AssetError, SceneError, StorageError
-from scenes.sources.config import ConversionLimits, FileSource, UsdSource
+from scenes.sources.file_source import FileSource
+from scenes.sources.limits import ConversionLimits
 from scenes.sources.request import Answer, Failure, Request
 from scenes.stage.scene import Scene
 from scenes.storage.temporary import remove_temporaries
@@ -185,10 +186,9 @@ class Converter:
                 "machine ran out of memory."
             )
         else:
-            library = "USD" if isinstance(source, UsdSource) else "MuJoCo"
             error = AssetError(
-                f"{source.path}: not readable: the {library} library ended its process over it "
-                f"({how}); the file is damaged."
+                f"{source.path}: not readable: the {source.library} library ended its process "
+                f"over it ({how}); the file is damaged."
             )
         if printed.strip():
             error.add_note(f"It printed:\n{printed.strip()}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from scenes.sources.config import FileSource
+from scenes.sources.file_source import FileSource
 
 
 @dataclass(frozen=True)

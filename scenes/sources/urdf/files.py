@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 from scenes.errors import AssetError
 from scenes.finite import refuse_non_finite_mesh
-from scenes.sources.config import UrdfSource
 from scenes.sources.files.containment import Roots
 from scenes.sources.files.obj_objects import merged_objects
 from scenes.sources.files.raw_xml import read_xml
+from scenes.sources.urdf.config import UrdfConfig
 
 READABLE = (".stl", ".obj", ".msh")
 _PACKAGE, _FILE = "package://", "file://"
@@ -36,7 +36,7 @@ class UrdfModel:
     left_out: list[str] = field(default_factory=list)
 
 
-def read_urdf(settings: UrdfSource) -> UrdfModel:
+def read_urdf(settings: UrdfConfig) -> UrdfModel:
     """Read a URDF file and all meshes it names.
 
     Raises:
@@ -103,7 +103,7 @@ def _refuse_false_masses(source: Path, root: ElementTree.Element) -> None:
                     )
 
 
-def _place(settings: UrdfSource, name: str, compiler: ElementTree.Element) -> Path:
+def _place(settings: UrdfConfig, name: str, compiler: ElementTree.Element) -> Path:
     """Full path of a mesh.
 
     Where the file tells MuJoCo of a `meshdir`, it is MuJoCo's rule: the last part of the name in

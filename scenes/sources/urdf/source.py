@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import mujoco
 import numpy as np
 
 from scenes.convert.compiled import CompiledModel
-from scenes.convert.conversion import Description
 from scenes.convert.grouping import Grouping, ObjectName, named_grouping
-from scenes.convert.model import convert_model
+from scenes.convert.settings import Settings
 from scenes.convert.shapes.tessellation import refine
-from scenes.convert.states import Placement
-from scenes.errors import AssetError, SceneError
+from scenes.errors import AssetError
 from scenes.finite import refuse_non_finite_model
 from scenes.mujoco_warnings import mujoco_warnings
 from scenes.sources.additions import add_cameras, add_light
-from scenes.sources.cache import scene_of_cache
-from scenes.sources.config import UrdfSource
-from scenes.sources.converted import cache_folder, converter_versions, first_camera, model_digest
+from scenes.sources.model_source import ModelSource, ReadModel
+from scenes.sources.urdf.config import UrdfConfig
 from scenes.sources.urdf.files import read_urdf
-from scenes.sources.usd.source import REST
 from scenes.stage.names import label_of
 from scenes.stage.scene import Scene
 from scenes.storage.locks import Waiting, patiently
@@ -30,7 +29,30 @@ _VISUAL, _COLLISION = 1, 0
 _LEAST_MASS = 1e-9
 
 
-def convert_urdf(out: Path, source: UrdfSource) -> Scene:
+@dataclass(frozen=True)
+class UrdfSource(ModelSource):
+    """A URDF model."""
+
+    kind: ClassVar[str] = "urdf"
+    title: ClassVar[str] = "URDF"
+    settings_model: ClassVar[type[Settings]] = UrdfConfig
+    suffixes: ClassVar[tuple[str, ...]] = (".urdf",)
+    root_elements: ClassVar[tuple[str, ...]] = ("robot",)
+
+    settings: UrdfConfig
+
+    def read(self) -> ReadModel:
+        """Compile the model."""
+        compiled, robot = compile_urdf(self.settings)
+        return ReadModel(
+            compiled,
+            partial(_grouping, robot=robot, source=self.settings),
+            collision=self.settings.collision,
+            materials=self.settings.materials,
+        )
+
+
+def convert_urdf(out: Path, source: UrdfConfig) -> Scene:
     """Convert a URDF file into a scene folder.
 
     Args:
@@ -41,15 +63,11 @@ def convert_urdf(out: Path, source: UrdfSource) -> Scene:
         SceneError: `out` exists, or something cannot be converted; nothing is left behind.
         AssetError: The file or one of its meshes is refused.
     """
-    if out.exists():
-        raise SceneError(f"{out}: already exists; name a folder that does not.")
-    return _convert(*compile_urdf(source), out, source)
+    return UrdfSource(source).convert(out)
 
 
-def urdf_scene(source: UrdfSource, cache: Path, waiting: Waiting = patiently) -> Scene:
+def urdf_scene(source: UrdfConfig, cache: Path, waiting: Waiting = patiently) -> Scene:
     """Open the scene of a URDF file, converted on first use.
-
-    The cache key is the compiled model, so an edited file or mesh makes a new scene.
 
     Args:
         source: The file and how it is read.
@@ -59,14 +77,10 @@ def urdf_scene(source: UrdfSource, cache: Path, waiting: Waiting = patiently) ->
     Raises:
         SceneError: The source is refused.
     """
-    compiled, robot = compile_urdf(source)
-    settings = source.model_dump_json(exclude={"path", "packages", "roots"})
-    digest = model_digest(compiled.model)
-    folder = cache_folder(cache, source.path.stem, digest, f"urdf {settings}")
-    return scene_of_cache(folder, lambda: _convert(compiled, robot, folder, source), waiting)
+    return UrdfSource(source).scene(cache, waiting)
 
 
-def compile_urdf(source: UrdfSource) -> tuple[CompiledModel, str]:
+def compile_urdf(source: UrdfConfig) -> tuple[CompiledModel, str]:
     """Compile a URDF file; gives the model and the robot's name.
 
     Raises:
@@ -116,23 +130,7 @@ def _light_links(model: mujoco.MjModel) -> list[str]:
     return [f"links without mass: they have {_LEAST_MASS:g} kg: {names}"] if len(light) else []
 
 
-def _convert(compiled: CompiledModel, robot: str, out: Path, source: UrdfSource) -> Scene:
-    model = compiled.model
-    description = Description(
-        scene_id=source.path.stem,
-        source=f"urdf/{source.path.name}",
-        path=source.path,
-        digest=model_digest(model),
-        versions=converter_versions(),
-        main_camera=first_camera(model),
-        grouping=_grouping(model, robot, source),
-        collision=source.collision,
-        materials=source.materials,
-    )
-    return convert_model(compiled, out, description, {REST: Placement(model.qpos0)})
-
-
-def _grouping(model: mujoco.MjModel, robot: str, source: UrdfSource) -> Grouping:
+def _grouping(model: mujoco.MjModel, robot: str, source: UrdfConfig) -> Grouping:
     """Objects as the config says; all other links are one, called as the robot."""
     visual = bool(np.any(model.geom_group == _VISUAL))
     shown = source.drawn_groups or ((_VISUAL,) if visual else (_COLLISION,))

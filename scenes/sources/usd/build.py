@@ -10,16 +10,16 @@ import numpy as np
 from PIL import Image
 from pxr import Tf, Usd
 
+from scenes.convert.cameras import first_camera
 from scenes.convert.compiled import CompiledModel
 from scenes.convert.grouping import Grouping
 from scenes.errors import AssetError, SceneError
 from scenes.finite import refuse_non_finite_model
 from scenes.mujoco_warnings import mujoco_warnings
 from scenes.sources.additions import add_cameras, add_light
-from scenes.sources.config import UsdSource
-from scenes.sources.converted import first_camera
 from scenes.sources.usd.bodies import Bodies, UsdBody, bounds, collision_shape
 from scenes.sources.usd.cameras import UsdCamera, read_camera
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.lights import read_lighting
 from scenes.sources.usd.looks.looks import Looks
 from scenes.sources.usd.looks.pictures import Picture
@@ -47,7 +47,7 @@ class UsdModel:
     main_camera: str | None
 
 
-def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
+def compile_usd(settings: UsdConfig, files: UsdFiles | None = None) -> UsdModel:
     """Read a stage and build its model; nothing is written.
 
     Args:
@@ -68,7 +68,7 @@ def compile_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdModel:
         ) from error
 
 
-def _compile(settings: UsdSource, files: UsdFiles | None) -> UsdModel:
+def _compile(settings: UsdConfig, files: UsdFiles | None) -> UsdModel:
     stage = open_usd(settings, files)
     prims = read_prims(stage)
     note_unread(stage)
@@ -131,7 +131,7 @@ def _compile(settings: UsdSource, files: UsdFiles | None) -> UsdModel:
     )
 
 
-def _main_camera(settings: UsdSource, model: mujoco.MjModel) -> str | None:
+def _main_camera(settings: UsdConfig, model: mujoco.MjModel) -> str | None:
     known = [model.camera(number).name for number in range(model.ncam)]
     if settings.main_camera is None:
         return first_camera(model)

@@ -10,7 +10,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdPhysics, UsdSemantics
 
 from scenes.convert.grouping import ObjectName
 from scenes.errors import SceneError
-from scenes.sources.config import UsdObject
+from scenes.sources.usd.config import UsdObject
 from scenes.sources.usd.reading.stage import TIME, UsdStage
 from scenes.stage.names import label_of
 
@@ -29,7 +29,7 @@ class UsdOwner:
 
 
 class Owners:
-    """Finds the object of each prim; the rules are those of `UsdSource.objects`."""
+    """Finds the object of each prim; the rules are those of `UsdConfig.objects`."""
 
     def __init__(self, stage: UsdStage, rules: Mapping[str, UsdObject]) -> None:
         self._stage = stage

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from scenes.convert.conversion import Description
 from scenes.convert.model import convert_model
+from scenes.convert.settings import Settings
 from scenes.convert.states import Placement
 from scenes.errors import SceneError
-from scenes.sources.cache import scene_of_cache
-from scenes.sources.config import UsdSource
-from scenes.sources.converted import cache_folder, converter_versions
+from scenes.sources.cache import cache_folder, converter_versions, scene_of_cache
+from scenes.sources.file_source import FileSource
+from scenes.sources.source import REST
 from scenes.sources.usd.build import compile_usd
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.reading.files import UsdFiles, usd_files
 from scenes.stage.scene import Scene
 from scenes.storage.locks import Waiting, patiently
 
-REST = "rest"
-"""The one state of a scene that comes from USD or URDF."""
+
+@dataclass(frozen=True)
+class UsdSource(FileSource):
+    """A USD stage."""
+
+    kind: ClassVar[str] = "usd"
+    title: ClassVar[str] = "USD"
+    settings_model: ClassVar[type[Settings]] = UsdConfig
+    suffixes: ClassVar[tuple[str, ...]] = (".usd", ".usda", ".usdc", ".usdz")
+    library: ClassVar[str] = "USD"
+
+    settings: UsdConfig
+
+    def scene(self, cache: Path, waiting: Waiting = patiently) -> Scene:
+        """Open the scene in this process, converted on first use."""
+        return usd_scene(self.settings, cache, waiting)
+
+    def convert(self, out: Path) -> Scene:
+        """Convert the stage into a scene folder in this process."""
+        return convert_usd(out, self.settings)
 
 
-def convert_usd(out: Path, source: UsdSource) -> Scene:
+def convert_usd(out: Path, source: UsdConfig) -> Scene:
     """Convert a USD stage into a scene folder: our layout, labels and a MuJoCo model of it.
 
     Args:
@@ -36,7 +58,7 @@ def convert_usd(out: Path, source: UsdSource) -> Scene:
     return _convert(usd_files(source.path, source.roots), out, source)
 
 
-def usd_scene(source: UsdSource, cache: Path, waiting: Waiting = patiently) -> Scene:
+def usd_scene(source: UsdConfig, cache: Path, waiting: Waiting = patiently) -> Scene:
     """Open the scene of a USD stage, converted on first use.
 
     The cache key is the content of all files that the stage names.
@@ -60,7 +82,7 @@ def usd_scene(source: UsdSource, cache: Path, waiting: Waiting = patiently) -> S
 
 
 def _convert(
-    files: UsdFiles, out: Path, source: UsdSource, *, texture_store: Path | None = None
+    files: UsdFiles, out: Path, source: UsdConfig, *, texture_store: Path | None = None
 ) -> Scene:
     found = compile_usd(source, files)
     description = Description(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdUtils
 
 from scenes.errors import AssetError
-from scenes.sources.config import UsdSource
+from scenes.sources.usd.config import UsdConfig
 from scenes.sources.usd.reading.counts import refuse_too_many_prims
 from scenes.sources.usd.reading.files import UsdFiles, usd_files
 from scenes.sources.usd.reading.instancers import expand_instancers
@@ -179,7 +179,7 @@ class UsdStage:
         return f"{self.source}: a transform is not finite."
 
 
-def open_usd(settings: UsdSource, files: UsdFiles | None = None) -> UsdStage:
+def open_usd(settings: UsdConfig, files: UsdFiles | None = None) -> UsdStage:
     """Open a stage and check its files, composition and units.
 
     Args:
@@ -227,7 +227,7 @@ def _accept_bindings(stage: Usd.Stage) -> None:
             UsdShade.MaterialBindingAPI.Apply(prim)
 
 
-def _up_axis(stage: Usd.Stage, settings: UsdSource, notes: Notes) -> str:
+def _up_axis(stage: Usd.Stage, settings: UsdConfig, notes: Notes) -> str:
     stated = UsdGeom.GetStageUpAxis(stage) if stage.HasAuthoredMetadata("upAxis") else None
     up = settings.up_axis or stated
     if up is None:
@@ -247,7 +247,7 @@ def _up_axis(stage: Usd.Stage, settings: UsdSource, notes: Notes) -> str:
     return str(up)
 
 
-def _unit(stage: Usd.Stage, settings: UsdSource, notes: Notes) -> float:
+def _unit(stage: Usd.Stage, settings: UsdConfig, notes: Notes) -> float:
     authored = UsdGeom.StageHasAuthoredMetersPerUnit(stage)
     stated = UsdGeom.GetStageMetersPerUnit(stage) if authored else None
     unit = settings.meters_per_unit or stated
