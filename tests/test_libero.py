@@ -24,6 +24,7 @@ from scenes import libero_scene
 from scenes.errors import AssetError, MissingExtraError, SceneError
 from scenes.sources.cache import cache_folder
 from scenes.sources.libero import catalogue as libero_catalogue
+from scenes.sources.libero import source as source_module
 from scenes.sources.libero import tasks as libero
 from scenes.sources.libero.bundle_files import differing_fields, patch_model, relocate_files
 from scenes.sources.libero.objects import class_label, snake_case
@@ -440,8 +441,8 @@ def test_collision_of_a_task_s_scene_follows_the_source(
 
     source = {"suite": "libero_object", "tasks": [0], "collision": "hull"}
     data = {"output": str(tmp_path / "run"), "scenes": [{"libero": source}], "cameras": ["x"]}
-    monkeypatch.setattr(preparation, "try_libero_bundles", lambda *_: [bundles[2]])
-    monkeypatch.setattr(preparation, "libero_scene", opened)
+    monkeypatch.setattr(source_module, "try_libero_bundles", lambda *_: [bundles[2]])
+    monkeypatch.setattr(source_module, "libero_scene", opened)
     config = RunConfig.from_data(data)
     with pytest.raises(SceneError, match="enough"):
         preparation.prepare_scenes(config, plan_scenes(config), (), SilentProgress())

@@ -53,7 +53,7 @@ def test_a_run_goes_on_and_is_read_from_any_folder(
     monkeypatch.chdir(home)
     assert made(settings("models/a table.xml", "out/run", cache)).rows_made == 1
     (row,) = read_rows(Path("out/run/data"))
-    assert row.source == "mjcf/../../models/a table.xml"
+    assert row.source == "mjcf/a table.xml"
 
     monkeypatch.chdir(home / "elsewhere" / "deep")
     again = settings("../../models/a table.xml", "../../out/run", cache)
@@ -102,6 +102,21 @@ def test_roots_packages_and_paths_of_all_file_sources_are_anchored() -> None:
     assert kept["mjcf"]["roots"] == ["../../meshes", "/opt/meshes"]
     assert kept["urdf"]["packages"] == {"arm": "../../ros/arm"}
     assert kept["usd"]["path"] == "/c.usda"
+
+
+def test_shards_are_the_same_wherever_the_run_and_its_source_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, cache = project(tmp_path / "home"), tmp_path / "cache"
+    monkeypatch.chdir(home)
+    made(settings("models/a table.xml", "run", cache))
+    made(settings("models/a table.xml", "elsewhere/deep/run", cache))
+    made(settings(str(home / "models" / "a table.xml"), str(tmp_path / "run"), cache))
+    shards = [
+        [shard.read_bytes() for shard in sorted((folder / "run" / "data").glob("*.parquet"))]
+        for folder in (home, home / "elsewhere" / "deep", tmp_path)
+    ]
+    assert len(shards[0]) == 1 and shards[0] == shards[1] == shards[2]
 
 
 def test_the_plan_names_no_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ class Row:
     scene_id: Annotated[str, column(TEXT, "scene of the view")]
 
     source: Annotated[str | None, column(TEXT, "what the scene was made from")] = None
-    """What the scene was made from, e.g. `mjcf/<path>`."""
+    """What the scene was made from, e.g. `mjcf/<file name>`."""
 
     language: Annotated[
         str | None, column(TEXT, "instruction of the task; null where the source has none")

@@ -18,7 +18,7 @@ from writers import shard_name
 if TYPE_CHECKING:
     from datagen.configuration.config import RunConfig
 
-PLAN_FORMAT = 3
+PLAN_FORMAT = 4
 _NOT_DECIDING = {"output", "workers", "cache", "conversion"}
 
 
@@ -38,7 +38,7 @@ class ScenePlan:
 
     scene_id: str
     source: str
-    """Where it comes from: `libero/<suite>/<task>` or `mjcf/<path>`."""
+    """Where it comes from: `libero/<suite>/<task>` or `mjcf/<file name>`."""
     config_index: int
     """Index into the config's list of sources."""
     states: tuple[StatePlan, ...]

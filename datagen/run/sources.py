@@ -8,7 +8,6 @@ from datagen.configuration.config import RunConfig
 from datagen.configuration.errors import unknown_name
 from datagen.run.plan import ScenePlan, StatePlan
 from datagen.run.scene_names import Named, scene_names
-from datagen.run.source_paths import anchored
 from scenes.errors import SettingError, UnknownNameError
 from scenes.sources.source import Source, SourceScene, SourceState, Wanted
 
@@ -29,9 +28,9 @@ def plan_scenes(config: RunConfig) -> tuple[ScenePlan, ...]:
         ]
     )
     plans: dict[str, ScenePlan] = {}
-    for index, (source, scenes) in enumerate(zip(sources, found, strict=True)):
+    for index, scenes in enumerate(found):
         for scene in scenes:
-            plan = _plan(config, index, source, scene, f"{names[index]}{scene.suffix}")
+            plan = _plan(config, index, scene, f"{names[index]}{scene.suffix}")
             if plan.scene_id in plans:
                 raise config.problem(
                     f"scenes.{index}: the scene {plan.scene_id} ({plan.source}) is in the list "
@@ -91,15 +90,12 @@ def _looked_up(config: RunConfig, index: int, source: Source) -> Sequence[Source
     return scenes
 
 
-def _plan(
-    config: RunConfig, index: int, source: Source, scene: SourceScene, scene_id: str
-) -> ScenePlan:
+def _plan(config: RunConfig, index: int, scene: SourceScene, scene_id: str) -> ScenePlan:
     """Plan a scene, with the cameras that its source chooses."""
     cameras = config.scenes[index].cameras
-    files = source.files()
     return ScenePlan(
         scene_id=scene_id,
-        source=f"{source.kind}/{anchored(files[0], config.output)}" if files else scene.origin,
+        source=scene.origin,
         config_index=index,
         states=tuple(StatePlan(state.name, state.initial_state) for state in scene.states),
         cameras=cameras if isinstance(cameras, tuple) else (),

@@ -25,7 +25,7 @@ class Description:
 
     scene_id: str
     source: str
-    """`libero/<suite>/<task>` or `mjcf/<file name>`; the plan of a run holds the whole path."""
+    """`libero/<suite>/<task>` or `mjcf/<file name>`; a run's config holds the whole path."""
     digest: str
     versions: Mapping[str, str]
     language: str | None = None

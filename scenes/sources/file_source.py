@@ -65,7 +65,7 @@ class FileSource(Source):
         if not there:
             what = "is a folder" if self.path.is_dir() else "does not exist"
             raise SettingError("path", f"{shown} {what} (looked for {self.path.absolute()}).")
-        return [SourceScene(f"{self.kind}/{self.path.as_posix()}", (SourceState(self.state),))]
+        return [SourceScene(f"{self.kind}/{self.path.name}", (SourceState(self.state),))]
 
     def open(self, scene: SourceScene, place: Workplace) -> Scene:
         """Open the scene, converted on first use."""
