@@ -14,6 +14,7 @@ from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.backends.mitsuba.geometry import covering_parts
 from scenes import SampleLayer, Scene, srgb_decode, srgb_encode
+from scenes.stage.looks import read_looks
 
 SIZE = Size(32, 24)
 GEOMETRY = frozenset({"part", "depth", "distance", "position", "normal", "albedo"})
@@ -339,7 +340,8 @@ def test_of_coinciding_parts_the_last_is_seen_unless_it_is_clear(tmp_path: Path)
     second = backend.render("second", SIZE, {"part"}).part
     assert second is not None and set(np.unique(second)) <= {3, 4}
     rest = {p.part: scene.triangles(p.path) for p in scene.info.parts}
-    assert covering_parts(scene, rest) == {1: {2}}
+    looks = read_looks(scene, [p.path for p in scene.info.parts])
+    assert covering_parts(scene, rest, looks) == {1: {2}}
 
 
 def test_a_changed_material_is_refused_and_not_ignored(
