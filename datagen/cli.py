@@ -9,31 +9,12 @@ import typer
 
 from datagen.commands.about import backends, version
 from datagen.commands.errors import reports_errors
+from datagen.commands.options import Packages, Roots
 from datagen.errors import ConfigError
-from datagen.interrupts import (
-    interrupts_held,
-)
+from datagen.interrupts import interrupts_held
 
 SCENE_REFUSED = 3
 AUDIT_FAILED = 5
-Roots = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--root",
-        metavar="DIR",
-        exists=True,
-        file_okay=False,
-        help="Folder that the file may read from beside its own; may be repeated.",
-    ),
-]
-Packages = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--package",
-        metavar="NAME=DIR",
-        help="URDF: folder of the package that package://NAME/ stands for; may be repeated.",
-    ),
-]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -142,19 +123,10 @@ def scenes(
             "--picture, --camera, --root, --package, --keyframe: they go with one scene: "
             "SUITE/TASK or a file."
         )
-    from scenes import libero_suites, libero_tasks
+    from datagen.commands.suites import list_suites
 
-    suites = {info.name: info.task_count for info in libero_suites()}
-    if suite is None:
-        for name, count in suites.items():
-            typer.echo(f"{name:<24} {count:>3} task{'' if count == 1 else 's'}")
-        return
-    if suite not in suites:
-        from datagen.configuration.errors import unknown_name
-
-        raise ConfigError(unknown_name("suite", suite, suites))
-    for task in libero_tasks(suite):
-        typer.echo(f"{task.index:>3}  {task.name}  {task.language!r}")
+    for line in list_suites(suite):
+        typer.echo(line)
 
 
 @app.command()

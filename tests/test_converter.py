@@ -299,8 +299,11 @@ def test_a_file_name_that_is_too_long_is_one_sentence(
 
 
 @pytest.mark.parametrize("command", ["convert", "inspect", "run", "audit"])
-def test_a_command_line_with_a_name_that_is_too_long_is_told_of_it(command: str) -> None:
-    arguments = {"convert": [f"{LONG}.usda", "out"], "audit": ["--run", LONG]}
+def test_a_command_line_with_a_name_that_is_too_long_is_told_of_it(
+    command: str, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    arguments = {"convert": [f"{LONG}.usda", out], "audit": ["--run", LONG]}
     done = CliRunner().invoke(app, [command, *arguments.get(command, [LONG])])
     assert done.exit_code in (2, 3, 4)
     assert LONG in done.output and "name too long" in done.output
