@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from datagen.backends import Size
+from datagen.backends.denoise import Denoiser
 from datagen.backends.mitsuba.backend import MitsubaBackend
 from datagen.backends.mitsuba.config import MitsubaConfig
-from datagen.backends.mitsuba.denoise import Denoiser
 from scenes import SampleLayer, convert_mjcf
 
 FINE = Path(__file__).parent / "cases" / "g12-fine-texture-denoised"

@@ -13,19 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datagen.backends.base import Buffers, Pass, Size
+from datagen.backends.denoise import Denoiser
+from datagen.backends.develop import Centres, Traced, develop
 from datagen.backends.errors import BackendError
 from datagen.backends.mitsuba.culled import first_front_faces
-from datagen.backends.mitsuba.denoise import Denoiser
-from datagen.backends.mitsuba.headlight import seen_through
 from datagen.backends.mitsuba.hits import Hits, facing, toward_viewer, upward
-from datagen.backends.mitsuba.lights import COPIES, headlight_radiance
+from datagen.backends.mitsuba.layers import seen_through
+from datagen.backends.mitsuba.lights import COPIES
 from datagen.backends.mitsuba.scene import OpenedScene
 from datagen.backends.mitsuba.sensor import pinhole_sensor
 from datagen.backends.mitsuba.shadows import shadowed
 from datagen.backends.mitsuba.values import MITSUBA_HONOURED
 from datagen.backends.mitsuba.variant import Variant, load_mitsuba
 from datagen.stopwatch import Stopwatch
-from scenes import Pinhole, SampleLayer, Scene, pinhole, srgb_encode
+from scenes import Pinhole, SampleLayer, Scene, pinhole
 from scenes.stage.lights import read_surroundings
 
 PASSES: frozenset[Pass] = frozenset(get_args(Pass))
@@ -166,30 +167,23 @@ class MitsubaBackend:
         light = np.ascontiguousarray(radiance[..., :3])
         albedo = np.ascontiguousarray(guides[..., -6:-3])
         normal = toward_viewer(np.ascontiguousarray(guides[..., -3:]), view)
-        if self._denoiser is not None:
-            with self._watch("denoise"):
-                light = self._denoiser(light, albedo, normal)
         surroundings = read_surroundings(opened.scene)
-        headlight = surroundings.headlight.linear_diffuse.astype(np.float32)
+        headlit = centres = None
         if opened.layered:
             axis = view.T_world_camera[:3, 2]
-            lit = seen_through(self._mi, opened.mitsuba_scene, sensor, axis, seed)
-            light = light + lit * headlight
-        else:
-            axes = view.T_world_camera
-            light = light + headlight_radiance(surroundings.headlight, albedo, normal, axes)
-        if np.any(opened.glow) or np.any(headlight):
-            # Of the pixels' centres: a mean of two surfaces' normals may shine where neither does.
-            part = hits()["part"]
-            shine = opened.shine.light(part, hits()["normal"], view)
-            light = light + shine[..., None] * headlight
-            # No emitter: what glows lights nothing else, as in MuJoCo.
-            light = light + albedo * opened.glow[part][..., None]
-        hdr = (light * np.float32(surroundings.exposure)).astype(np.float32)
-        if opened.background is not None:
-            hdr = opened.background.behind(hdr, radiance[..., 3], view)
-        display = np.clip(srgb_encode(hdr), 0.0, 1.0)
-        return {"hdr": hdr, "rgb": (display * 255.0 + 0.5).astype(np.uint8)}
+            headlit = seen_through(self._mi, opened.mitsuba_scene, sensor, axis, seed)
+        if opened.finish.takes_centres(surroundings.headlight):
+            centres = Centres(hits()["part"], hits()["normal"])
+        traced = Traced(light, albedo, normal, radiance[..., 3], centres, headlit)
+        denoise = None if self._denoiser is None else self._denoised
+        return develop(traced, opened.finish, surroundings, view, denoise)._asdict()
+
+    def _denoised(
+        self, light: NDArray[np.float32], albedo: NDArray[np.float32], normal: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        assert self._denoiser is not None
+        with self._watch("denoise"):
+            return self._denoiser(light, albedo, normal)
 
     def _front_hits(self, opened: OpenedScene, view: Pinhole) -> dict[str, NDArray[Any]]:
         """Geometric passes by MuJoCo's back-face rule."""

@@ -18,7 +18,6 @@ from scenes import srgb_decode
 from scenes.stage.lights import (
     AMBIENT_WITHOUT_LIGHTS,
     Distant,
-    Headlight,
     Light,
     Spot,
     Surroundings,
@@ -109,27 +108,6 @@ def ambient_radiance(lights: Sequence[Light], surroundings: Surroundings) -> NDA
     elif np.any(ambient + given > 0.0):
         return srgb_decode(ambient) + surroundings.fill
     return srgb_decode(ambient)
-
-
-def headlight_radiance(
-    headlight: Headlight,
-    albedo: NDArray[np.float32],
-    normal: NDArray[np.float32],
-    T: NDArray[np.float64],
-) -> NDArray[np.float32]:
-    """Linear radiance that MuJoCo's headlight adds, [h, w, 3].
-
-    It shines along the camera axis from everywhere, so it is a term of the picture and no
-    emitter: a wall behind the camera must not block it.
-
-    Args:
-        headlight: The headlight.
-        albedo: Diffuse reflectance, [h, w, 3].
-        normal: World normals facing the camera, [h, w, 3].
-        T: Pose of the camera, OpenCV axes, [4, 4].
-    """
-    cosine = np.maximum(-(normal @ T[:3, 2].astype(np.float32)), 0.0)
-    return albedo * cosine[..., None] * headlight.linear_diffuse.astype(np.float32)
 
 
 def _cone(spot: Spot) -> tuple[float, float]:

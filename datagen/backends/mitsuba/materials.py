@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -120,19 +119,6 @@ class MaterialFactory:
             "filter_type": "bilinear",
             "wrap_mode": "repeat" if texture.wrap[0] == "repeat" else "clamp",
         }
-
-
-def part_glow(looks: Sequence[Look]) -> NDArray[np.float32]:
-    """Emission of each part by its number, as a linear factor of its diffuse colour, [n + 1].
-
-    Args:
-        looks: Look of each part.
-    """
-    glow = np.zeros(len(looks) + 1, dtype=np.float32)
-    for number, look in enumerate(looks, start=1):
-        # MuJoCo adds it to the display colour.
-        glow[number] = srgb_decode(look.glow)
-    return glow
 
 
 def _read_rgb(path: Path) -> NDArray[np.uint8]:

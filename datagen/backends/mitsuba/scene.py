@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pxr import UsdGeom
 
+from datagen.backends.develop import Finish
 from datagen.backends.errors import BackendError
-from datagen.backends.mitsuba.background import Background
 from datagen.backends.mitsuba.geometry import PartMeshes
-from datagen.backends.mitsuba.headlight import hides_by_texture, lets_light_through
-from datagen.backends.mitsuba.headlight_shine import HeadlightShine
+from datagen.backends.mitsuba.layers import hides_by_texture, lets_light_through
 from datagen.backends.mitsuba.lights import (
     BEAM_SHARE,
     ambient_radiance,
@@ -22,7 +21,7 @@ from datagen.backends.mitsuba.lights import (
     emitter_descriptions,
     emitter_name,
 )
-from datagen.backends.mitsuba.materials import part_glow
+from datagen.backends.mitsuba.materials import ROUGHNESS_FLOOR
 from scenes import Scene
 from scenes.stage.lights import read_lights, read_surroundings
 from scenes.stage.looks import read_looks
@@ -57,9 +56,7 @@ class OpenedScene:
             if UsdGeom.Mesh(scene.stage.GetPrimAtPath(part.path)).GetDoubleSidedAttr().Get()
         )
         self._emitted: dict[str, Any] = {}
-        self.background = Background.of(scene)
-        self.glow = part_glow(looks)
-        self.shine = HeadlightShine(looks)
+        self.finish = Finish.of(scene, looks, ROUGHNESS_FLOOR)
         scalar = mitsuba.variant().startswith("scalar")
         # Tracing the headlight through layers is too slow for the scalar variant: there it shines
         # at full strength on what a transparent part shows first.

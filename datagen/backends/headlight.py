@@ -1,4 +1,7 @@
-"""The highlight of MuJoCo's headlight, which no emitter stands for."""
+"""MuJoCo's headlight as a term of the picture, which no emitter stands for.
+
+It shines along the camera's axis from everywhere: a wall behind the camera must not block it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,24 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from datagen.backends.mitsuba.materials import ROUGHNESS_FLOOR
-from scenes import Pinhole
+from scenes import Matrix, Pinhole
 from scenes.stage.looks import Look
 
 Floats = NDArray[np.float64]
+
+
+def white_headlight(
+    albedo: NDArray[np.float32], normal: NDArray[np.float32], T_world_camera: Matrix
+) -> NDArray[np.float32]:
+    """Linear radiance that a white headlight adds, [h, w, 3].
+
+    Args:
+        albedo: Diffuse reflectance, [h, w, 3].
+        normal: World normals on the camera's side, [h, w, 3].
+        T_world_camera: Pose of the camera, OpenCV axes, [4, 4].
+    """
+    cosine = np.maximum(-(normal @ T_world_camera[:3, 2].astype(np.float32)), 0.0)
+    return albedo * cosine[..., None]
 
 
 class HeadlightShine:
@@ -19,16 +35,17 @@ class HeadlightShine:
 
     Args:
         looks: Look of each part.
+        least_roughness: Roughness below which none is shown, 0 to 1.
     """
 
-    def __init__(self, looks: Sequence[Look]) -> None:
+    def __init__(self, looks: Sequence[Look], least_roughness: float) -> None:
         count = len(looks) + 1
         self._reflectance, self._alpha = np.zeros(count), np.ones(count)
         for number, look in enumerate(looks, start=1):
             if "opacity" in look.textures:
                 continue  # What a texture hides does not shine.
             self._reflectance[number] = look.opacity * look.headlight_reflectance
-            self._alpha[number] = max(look.roughness, ROUGHNESS_FLOOR) ** 2
+            self._alpha[number] = max(look.roughness, least_roughness) ** 2
 
     def light(
         self, part: NDArray[np.int32], normal: NDArray[np.float32], view: Pinhole
