@@ -23,6 +23,7 @@ from datagen.run.sources import plan_scenes
 from scenes import libero_scene
 from scenes.errors import AssetError, MissingExtraError, SceneError
 from scenes.sources.cache import cache_folder
+from scenes.sources.libero import build_process
 from scenes.sources.libero import catalogue as libero_catalogue
 from scenes.sources.libero import source as source_module
 from scenes.sources.libero import tasks as libero
@@ -85,7 +86,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
             libero_bundles(
                 [*requests, broken], cache, lambda done, total, _: progress.append((done, total))
             )
-        patch.setattr(libero, "_run_build", lambda *_: pytest.fail("it was built again"))
+        patch.setattr(build_process, "_run_build", lambda *_: pytest.fail("it was built again"))
         bundles = libero_bundles(requests, cache)
     models = [bundle.load_model() for bundle in bundles]
     return Built(bundles, models, progress, str(failure.value), home)
@@ -331,7 +332,7 @@ def test_assets_are_links_into_one_store(bundles: list[Bundle]) -> None:
 def test_a_cached_bundle_opens_without_a_build(
     bundles: list[Bundle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(libero, "_run_build", lambda *_: pytest.fail("it was built again"))
+    monkeypatch.setattr(build_process, "_run_build", lambda *_: pytest.fail("it was built again"))
     cache = bundles[0].folder.parents[2]
     names = [info.name for info in libero_tasks("libero_spatial")]
     assert libero.libero_bundle("libero_spatial", names[0], cache=cache) == bundles[0]
@@ -372,7 +373,7 @@ def test_two_askers_at_once_build_once(
             shutil.copytree(bundles[0].folder, job["target"])
         return len(jobs), {}
 
-    monkeypatch.setattr(libero, "_run_build", copy)
+    monkeypatch.setattr(build_process, "_run_build", copy)
     found: list[Bundle] = []
     askers = [
         threading.Thread(

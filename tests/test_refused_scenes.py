@@ -20,7 +20,7 @@ from datagen.errors import ConfigError, DatagenError
 from datagen.progress import SilentProgress, Summary
 from datagen.run import cluster, pipeline
 from scenes import AssetError, SceneError
-from scenes.sources.libero import tasks as libero
+from scenes.sources.libero import build_process
 from writers import PlanError, read_manifest, read_rows
 
 SCENE = """<mujoco><asset><mesh name="lump" file="{name}.obj" scale=".1 .1 .1"/></asset><worldbody>
@@ -236,11 +236,13 @@ def built(
     executable.write_text(f"#!/bin/sh\nexec {command}\n")
     executable.chmod(executable.stat().st_mode | stat.S_IXUSR)
     environment = os.environ | {"CALLS": str(folder / "calls")}
-    monkeypatch.setattr(libero.sys, "executable", str(executable))
-    monkeypatch.setattr(libero, "_environment", lambda _: environment)
-    monkeypatch.setattr(libero, "installed_catalogue", lambda: SimpleNamespace(asset_roots=[]))
+    monkeypatch.setattr(build_process.sys, "executable", str(executable))
+    monkeypatch.setattr(build_process, "_environment", lambda _: environment)
+    monkeypatch.setattr(
+        build_process, "installed_catalogue", lambda: SimpleNamespace(asset_roots=[])
+    )
     jobs: list[Any] = [{"suite": "s", "task": task, "target": task} for task in tasks]
-    failures = libero._run_builds(jobs, folder, None)  # pyright: ignore[reportPrivateUsage]
+    failures = build_process.run_builds(jobs, folder, None)
     return {task: str(error) for task, error in failures.items()}, len(
         (folder / "calls").read_text()
     )
