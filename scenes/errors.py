@@ -81,6 +81,17 @@ class MissingExtraError(SceneError):
     exit_code = 2
 
 
+ANSWERS: tuple[type[SceneError], ...] = (
+    ConversionFault,
+    AssetError,
+    StorageError,
+    MissingExtraError,
+    SceneError,
+)
+"""Errors that are told from process to process by name and lines; any other is told as the first of
+them that it derives from."""
+
+
 def spelled_out(text: str) -> str:
     r"""Give a text with each character that is no visible one as its escape, such as `\n`."""
     return "".join(

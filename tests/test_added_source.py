@@ -77,8 +77,15 @@ def test_a_run_is_planned_and_made_from_it(package: Path) -> None:
     plan = json.loads((package.parent / "run" / "plan.json").read_text())
     assert plan["plan"]["scenes"][0]["states"] == [["rest", None]]
     assert plan["config"]["scenes"][0]["stack"] == {"path": "../tower.stack", "side": 0.3}
+    manifest = json.loads((package.parent / "run" / "manifest.json").read_text())
+    assert manifest["versions"]["stack"] == "1.0"
     again = datagen(package, "run", config(package))
     assert again.returncode == 0, again.stderr
+    metadata = package / "stack-1.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("1.0", "1.1"))
+    other = datagen(package, "run", config(package))
+    assert other.returncode == 2
+    assert """'versions.stack' is "1.0" there and "1.1" here.""" in other.stderr.splitlines()[-1]
 
 
 def test_its_file_is_converted_and_listed(package: Path) -> None:
@@ -106,6 +113,25 @@ def test_what_is_wrong_is_told_in_one_sentence(package: Path) -> None:
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         3, "tower.stack: should be a list of heights.",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("StackError('tower.stack: leans.')", "tower.stack: leans."),
+        ("SettingError('side', '0.3 is too thin.')", "side: 0.3 is too thin."),
+    ],
+)
+def test_an_error_of_its_own_is_told_as_it_is(package: Path, error: str, told: str) -> None:
+    module = package / "stack.py"
+    text = module.read_text()
+    own = "from scenes.errors import SettingError\nclass StackError(AssetError):\n    pass\n"
+    head, read, body = text.partition("    def read(self):\n")
+    head = head.replace("@dataclass", f"{own}@dataclass", 1)
+    module.write_text(f"{head}{read}        raise {error}\n{body}")
+    done = datagen(package, "convert", "tower.stack", "out")
+    assert (done.returncode, done.stderr) == (3, f"{told}\n")
+    assert not (package.parent / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from scenes import Pinhole
 class Post(Protocol):
     """A step after rendering.
 
-    A lens moves every array alike, label maps by the nearest pixel, so that labels are those of the
-    picture; a sensor changes `rgb` and `hdr` alone. A step draws no random number: what varies
-    comes with the sample.
+    A mild distortion moves every array alike, label maps by the nearest pixel: labels read from
+    maps follow. Those that are projected (loose box, `pixels_total`, occlusion) and the row's `K`
+    stay the pinhole's. A sensor changes `rgb` and `hdr` alone. A step draws no random number: what
+    varies comes with the sample.
     """
 
     def __call__(self, buffers: Buffers, view: Pinhole) -> Buffers:

@@ -29,6 +29,7 @@ from datagen.run.sources import check_cameras, plan_scenes, wanted_scene
 from datagen.run.versions import library_versions
 from randomizers import bind, plugin_versions
 from scenes import Converter, MissingExtraError, Scene, SceneError, SceneInfo, StorageError
+from scenes.sources.registry import source_versions
 from scenes.sources.source import Source, Wanted, Workplace
 from writers import WriteError, label_bits
 from writers.codecs import LabelBits
@@ -129,7 +130,10 @@ def prepare_run(config: RunConfig, progress: RunProgress) -> PreparedRun:
     sources = know_cameras(sources, scene_cameras(prepared.scenes))
     kept = {scene.scene_id for scene in build_plan(config, sources).scenes}
     scenes = {name: scene for name, scene in prepared.scenes.items() if name in kept}
-    plugins = plugin_versions(config.randomize)
+    plugins = {
+        **source_versions(source.source.kind for source in config.scenes),
+        **plugin_versions(config.randomize),
+    }
     versions = {**backend_versions(backends), **plugins, **library_versions()}
     classes = class_table(scenes)
     largest = [max(len(scene.info.parts), len(scene.info.objects)) for scene in scenes.values()]

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pxr import Work
 
-from scenes.errors import AssetError, ConversionFault, SceneError
+from scenes.errors import ANSWERS, AssetError, ConversionFault, SceneError
 from scenes.sources.request import Answer, Failure, Request
 from scenes.stage.scene import Scene
 
@@ -101,7 +101,8 @@ def _fault(request: Request, error: Exception) -> SceneError:
 
 def _failure(error: SceneError) -> Failure:
     trace = "".join(traceback.format_exception(error))
-    return Failure(kind=type(error).__name__, lines=[str(each) for each in error.args], trace=trace)
+    kind = next(each.__name__ for each in ANSWERS if isinstance(error, each))
+    return Failure(kind=kind, lines=[str(each) for each in error.args], trace=trace)
 
 
 def _die_with_parent(parent: int) -> None:

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO
 
 import scenes.errors
-from scenes.errors import AssetError, SceneError, StorageError
+from scenes.errors import ANSWERS, AssetError, SceneError, StorageError
 from scenes.sources.file_source import FileSource
 from scenes.sources.limits import ConversionLimits
 from scenes.sources.request import Answer, Failure, Request
@@ -218,8 +218,8 @@ class Converter:
 
 
 def _raised(failure: Failure) -> SceneError:
-    kind = getattr(scenes.errors, failure["kind"])
-    error: SceneError = kind(*failure["lines"])
+    kind = next(each for each in ANSWERS if each.__name__ == failure["kind"])
+    error = kind(*failure["lines"])
     error.add_note(f"In the process that converts:\n{failure['trace'].rstrip()}")
     return error
 

@@ -64,6 +64,13 @@ def file_classes() -> list[type[FileSource]]:
     return [cls for cls in source_classes().values() if issubclass(cls, FileSource)]
 
 
+def source_versions(kinds: Iterable[str]) -> dict[str, str]:
+    """Versions of the packages that some kinds come from, by package; none for this package's."""
+    points = entry_points(group=GROUP)
+    packages = [point.dist for kind in sorted(set(kinds)) for point in points.select(name=kind)]
+    return {package.name: package.version for package in packages if package is not None}
+
+
 def _load(point: EntryPoint) -> type[Source]:
     try:
         cls = point.load()

@@ -22,7 +22,7 @@ class Failure(TypedDict):
     """An error of the package, to be raised again."""
 
     kind: str
-    """Name of the class, in `scenes.errors`."""
+    """Name of one of `scenes.errors.ANSWERS`."""
     lines: list[str]
     trace: str
 
