@@ -52,6 +52,24 @@ LAMP_AND_TABLE = """
   </worldbody>
 </mujoco>
 """
+TWO_SHADOWS = """
+<mujoco model="reading">
+  <visual><headlight ambient=".1 .1 .1" diffuse="0 0 0"/></visual>
+  <worldbody>
+    <light name="room" pos="0 0 3" dir="0 0 -1" diffuse=".3 .3 .3"/>
+    <camera name="view" pos="0 -1.6 1.3" xyaxes="1 0 0 0 .5 .85" fovy="45"/>
+    <geom name="floor" type="plane" size="2 2 .1" rgba=".4 .4 .4 1"/>
+    <body name="table" pos="0 0 .4">
+      <geom name="top" type="box" size=".5 .4 .02" rgba=".6 .4 .2 1"/>
+    </body>
+    <body name="lamp" pos="-.2 .1 .42">
+      <geom type="cylinder" size=".08 .01" pos="0 0 .01" rgba=".1 .1 .1 1"/>
+      <geom type="cylinder" size=".01 .2" pos="0 0 .2" rgba=".7 .7 .7 1"/>
+      <light name="bulb" pos="0 -.12 .36" dir=".3 -.2 -1" cutoff="60" diffuse=".8 .7 .5"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
 WALKER_ON_A_MIRROR = """
 <mujoco model="walker">
   <asset>
@@ -87,7 +105,9 @@ def written(folder: Path, text: str) -> dict[str, Any]:
     return {"mjcf": {"path": str(folder / "scene.xml"), "materials": "mujoco"}}
 
 
-@pytest.mark.parametrize("name", ["lamp", "walker", "desk", "shelf", "room", "glass", "shine"])
+@pytest.mark.parametrize(
+    "name", ["lamp", "shadows", "walker", "desk", "shelf", "room", "glass", "shine"]
+)
 def test_no_cause_is_named_where_nothing_is_wrong(tmp_path: Path, name: str) -> None:
     files = {
         "desk": ("mjcf", ROOT / "configs/mjcf/desk.xml"),
@@ -100,7 +120,11 @@ def test_no_cause_is_named_where_nothing_is_wrong(tmp_path: Path, name: str) -> 
         kind, path = files[name]
         scene = {kind: {"path": str(path), "materials": "mujoco"}}
     else:
-        texts = {"lamp": LAMP_AND_TABLE, "walker": WALKER_ON_A_MIRROR}
+        texts = {
+            "lamp": LAMP_AND_TABLE,
+            "shadows": TWO_SHADOWS,
+            "walker": WALKER_ON_A_MIRROR,
+        }
         scene = written(tmp_path / name, texts[name])
     config = RunConfig.from_data(
         {

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-import scenes.errors
 from scenes.errors import ANSWERS, AssetError, SceneError, StorageError
 from scenes.sources.file_source import FileSource
 from scenes.sources.limits import ConversionLimits
@@ -234,6 +233,6 @@ def _resident_bytes(process: int) -> int:
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    sources = str(Path(scenes.__path__[0]).parent)
+    sources = str(Path(__file__).resolve().parents[2])
     paths = [sources, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {"TMPDIR": str(scratch), "PYTHONPATH": os.pathsep.join(paths)}

@@ -132,26 +132,31 @@ def _shadows(
 ) -> NDArray[np.bool_]:
     """Pixels that lie in a shadow which MuJoCo draws, with their neighbours, [h, w].
 
-    There the picture lacks one light that casts shadows and that something stands before. Without
-    the pass that tells, no shadow but the light is the cause where it lacks much of its reach.
+    There the picture lacks a light that casts shadows and that something stands before, or all of
+    these. Without the pass that tells what stands before a light, one alone is looked for, and no
+    shadow but the light is the cause where it lacks much of its reach.
     """
     found = np.zeros(compared.shape, dtype=np.bool_)
     texture = shading.texture(albedo)
     shines = [light.shines for light in shading.lights]
     whole = shading.terms[shines].sum(axis=0) + shading.emitted
-    error = np.abs(np.clip(whole, 0.0, 1.0) * texture - picture).max(axis=2)
-    for index, (light, term) in enumerate(zip(shading.lights, shading.terms, strict=True)):
-        if not (light.shines and light.casts_shadow):
-            continue
+    shown = np.clip(whole, 0.0, 1.0) * texture
+    error = np.abs(shown - picture).max(axis=2)
+    casting = [k for k, light in enumerate(shading.lights) if light.shines and light.casts_shadow]
+    lacking = shading.terms[casting]
+    if shadowed is not None:
+        # The headlight comes first; MuJoCo's shadows end a few pixels beside the true ones.
+        behind = np.array([_widened(shadowed[..., k - 1]) for k in casting])
+        lacking = lacking * behind.reshape(len(casting), *compared.shape, 1)
+        lacking = [*lacking, lacking.sum(axis=0)]
+    for term in lacking:
         without = np.clip(whole - term, 0.0, 1.0) * texture
         left = np.abs(without - picture).max(axis=2)
-        share = np.abs(np.clip(whole, 0.0, 1.0) * texture - without).max(axis=2)
-        reached = compared & (share > _SHADOW)
+        reached = compared & (np.abs(shown - without).max(axis=2) > _SHADOW)
         dark = reached & (error > _SHADOW) & (left < _SHADOW_LEFT * error)
-        if shadowed is not None:
-            # The headlight comes first; MuJoCo's shadows end a few pixels beside the true ones.
-            dark &= _widened(shadowed[..., index - 1])
-        elif np.count_nonzero(dark) > _SHADOW_SHARE * np.count_nonzero(reached):
+        if shadowed is None and (
+            np.count_nonzero(dark) > _SHADOW_SHARE * np.count_nonzero(reached)
+        ):
             continue
         found |= _widened(dark)
     return found
